@@ -1,0 +1,19 @@
+//! Plain data that flows through Plimsoll, and nothing else: no I/O, no clock, no verdicts.
+//!
+//! `snapshot` is what sources deliver, `fact` what the engine derives from it, `diagnosis` what
+//! every renderer shows. A stage knows the types of the stage before it and none after it.
+
+pub mod diagnosis;
+pub mod entity;
+pub mod evidence;
+pub mod fact;
+pub mod snapshot;
+
+pub use diagnosis::Diagnosis;
+pub use entity::EntityId;
+pub use evidence::{Evidence, clip};
+pub use fact::{Entity, FactBase, Relation, Value};
+pub use snapshot::{Document, LogFile, LogHits, LogOrigin, Needs, Snapshot};
+
+/// The one clock of the program: every time in evidence lands on it.
+pub type Time = jiff::Timestamp;

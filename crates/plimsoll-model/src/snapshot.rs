@@ -1,0 +1,235 @@
+//! What sources deliver: text with provenance, and an honest account of what is missing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::Time;
+
+/// What the engine asks of a source. Nothing outside it is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    pub resources: Vec<ResourceNeed>,
+    pub signatures: Vec<Signature>,
+    /// Small files kept whole, by path below the gather's root; `*` stands for one path segment.
+    pub files: Vec<String>,
+}
+
+/// One API resource, as its folder is called in a must-gather.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceNeed {
+    /// API group, `core` for the legacy group.
+    pub group: String,
+    pub plural: String,
+    /// Only objects of these namespaces; empty means all.
+    pub namespaces: Vec<String>,
+    /// Only objects of these names; empty means all.
+    pub names: Vec<String>,
+    /// Subtrees that no fact reads, as paths from the object's root (`spec.template`,
+    /// `status.relatedObjects`). They are blanked before the text is kept, lines stay in place.
+    pub drop: Vec<String>,
+}
+
+/// A line that some state wants to know of.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    pub id: String,
+    /// Every literal must stand in the line. The first is what the automaton looks for.
+    pub contains: Vec<String>,
+    /// Checked on lines that hold every literal; its named groups become captures.
+    pub pattern: Option<String>,
+    /// Which logs are meant, see [`LogOrigin::matches`]. Empty means every log.
+    pub logs: Vec<String>,
+}
+
+/// Everything that was read, before anything is understood.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// Time of the gather. Never the wall clock, never a file's mtime.
+    pub now: Option<Time>,
+    pub sources: Vec<SourceInfo>,
+    /// Sorted by (source, path, first_line).
+    pub documents: Vec<Document>,
+    /// Sorted by (source, path).
+    pub logs: Vec<LogFile>,
+    /// Sorted by (signature, log, host, captures). `log` and `signature` are indices.
+    pub hits: Vec<LogHits>,
+    /// Files asked for by `Needs::files`, by (source index, path).
+    pub files: BTreeMap<(usize, String), Vec<u8>>,
+    /// Which kinds of things were collected, and in which form.
+    pub collected: BTreeSet<Collected>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceInfo {
+    /// `must-gather`, `inspect`, …
+    pub kind: String,
+    /// File or folder name, never the path on this machine.
+    pub name: String,
+    /// False when the gather failed, timed out or was cut, or anything in it could not be read.
+    pub complete: bool,
+    pub gaps: Vec<Gap>,
+    pub files: u64,
+    pub bytes: u64,
+}
+
+/// One thing that was asked for and is not there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gap {
+    pub status: GapStatus,
+    /// What is missing, in a user's words or as a path in the source.
+    pub what: String,
+    pub why: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GapStatus {
+    /// The gather itself failed, timed out, or is cut off.
+    Cut,
+    Unreadable,
+    NotCollected,
+}
+
+/// A list file proves absence (what is not in it does not exist). A folder of objects does not:
+/// a file that is not there may have been lost.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Collected {
+    pub group: String,
+    pub plural: String,
+    pub namespace: Option<String>,
+    pub form: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    List,
+    Objects,
+}
+
+/// The text of one object, not parsed yet.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Index into `Snapshot::sources`.
+    pub source: usize,
+    pub path: Arc<str>,
+    /// Line of the file at which `text` starts, from 1.
+    pub first_line: u64,
+    pub group: Arc<str>,
+    pub plural: Arc<str>,
+    /// From the path; `None` for cluster-scoped resources.
+    pub namespace: Option<Arc<str>>,
+    /// Valid UTF-8 YAML of one object (items of a list are already dedented).
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFile {
+    pub source: usize,
+    pub path: Arc<str>,
+    pub origin: LogOrigin,
+    /// Time of the first and the last line that carries one.
+    pub start: Option<Time>,
+    pub end: Option<Time>,
+    /// Host names seen in a journal, sorted. Empty for container logs.
+    pub hosts: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogOrigin {
+    /// A journal of one unit: of one node, or of all nodes of a role in one file.
+    Unit {
+        unit: String,
+        node: Option<String>,
+    },
+    Container {
+        namespace: String,
+        pod: String,
+        container: String,
+        era: Era,
+    },
+    /// `static-pods/<component>/<node>-{startup,termination}.log`
+    StaticPod {
+        component: String,
+        node: String,
+    },
+    /// dmesg, console captures and other text of one machine.
+    Console {
+        name: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Era {
+    Current,
+    Previous,
+    Rotated,
+}
+
+impl LogOrigin {
+    /// Selectors: `unit/<unit>`, `pod/<namespace>/<container>`, `static/<component>`, `console`.
+    /// `*` at the end of a part matches any rest.
+    pub fn matches(&self, selector: &str) -> bool {
+        let mut parts = selector.split('/');
+        let kind = parts.next().unwrap_or_default();
+        let mut part = |value: &str| parts.next().is_none_or(|pattern| glob(pattern, value));
+        match self {
+            LogOrigin::Unit { unit, .. } => kind == "unit" && part(unit),
+            LogOrigin::Container { namespace, container, .. } => {
+                kind == "pod" && part(namespace) && part(container)
+            }
+            LogOrigin::StaticPod { component, .. } => kind == "static" && part(component),
+            LogOrigin::Console { .. } => kind == "console",
+        }
+    }
+}
+
+fn glob(pattern: &str, value: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => value.starts_with(prefix),
+        None => pattern == value,
+    }
+}
+
+/// All hits of one signature in one log, from one host, with the same captures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogHits {
+    /// Index into `Needs::signatures`.
+    pub signature: usize,
+    /// Index into `Snapshot::logs`.
+    pub log: usize,
+    pub host: Option<String>,
+    /// Named groups of the signature's pattern, sorted by name.
+    pub captures: Vec<(String, String)>,
+    pub count: u64,
+    pub first: HitLine,
+    pub last: HitLine,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HitLine {
+    pub line: u64,
+    pub time: Option<Time>,
+    /// Cut to 400 characters.
+    pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_name_logs_by_where_they_come_from() {
+        let kubelet = LogOrigin::Unit { unit: "kubelet".into(), node: None };
+        assert!(kubelet.matches("unit/kubelet"));
+        assert!(kubelet.matches("unit"));
+        assert!(!kubelet.matches("unit/crio"));
+        let server = LogOrigin::Container {
+            namespace: "openshift-machine-config-operator".into(),
+            pod: "machine-config-server-x".into(),
+            container: "machine-config-server".into(),
+            era: Era::Current,
+        };
+        assert!(server.matches("pod/openshift-machine-config-operator/machine-config-*"));
+        assert!(server.matches("pod/openshift-machine-config-operator"));
+        assert!(!server.matches("pod/openshift-etcd/etcd"));
+    }
+}
