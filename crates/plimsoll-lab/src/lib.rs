@@ -1,1 +1,22 @@
-//! skeleton
+//! Healthy clusters made in memory, faults put into them, and the cases that say what a diagnosis
+//! of the result must hold.
+//!
+//! `base` makes clusters in must-gather layout, `edit` changes them by object rather than by file,
+//! `case` reads literate case files, `check` compares a diagnosis with what a case expects. What is
+//! not here: reading archives, states, causes. The lab never asks the engine what is true.
+
+pub mod base;
+pub mod case;
+pub mod check;
+pub mod edit;
+pub mod expect;
+pub mod kinds;
+pub mod tree;
+
+mod objects;
+
+pub use case::{Case, CaseError, CaseKind, parse_cases};
+pub use check::check;
+pub use edit::{Edit, EditError};
+pub use expect::Expect;
+pub use tree::{Tree, write_folder, write_tar_gz};

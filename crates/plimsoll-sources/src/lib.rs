@@ -1,1 +1,123 @@
-//! skeleton
+//! Must-gathers and inspects, as folders or archives, turned into a `Snapshot`.
+//!
+//! Sources are read once, as a stream, and never unpacked to disk. What nobody asked for in `Needs`
+//! is not kept. What could not be read is a gap of its source and not an error: an error means that
+//! there was nothing at all. YAML is cut into documents and not parsed; no verdicts are made here.
+//!
+//! The way of a file: `location`, `folder` and `archive` find it, `layout` judges its path, `digest`
+//! takes it in (`object` or `scan`), `store` keeps the result, `assemble` makes the snapshot.
+
+mod archive;
+mod assemble;
+mod decode;
+mod digest;
+mod folder;
+mod gather;
+mod layout;
+mod location;
+mod matcher;
+mod object;
+mod redact;
+mod scan;
+mod store;
+mod tarball;
+mod times;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use plimsoll_model::Snapshot;
+use plimsoll_model::snapshot::{GapStatus, Needs};
+
+use crate::archive::shown_path;
+use crate::decode::Meter;
+use crate::digest::{Reading, Source};
+use crate::folder::{Content, Entry};
+use crate::location::Location;
+
+pub use crate::redact::redact;
+
+/// Told how far the reading is. Called from several threads.
+pub trait Progress: Sync {
+    /// Bytes to read in all, as far as that is known.
+    fn start(&self, total_bytes: Option<u64>);
+    fn advance(&self, bytes: u64);
+}
+
+/// Nobody is watching.
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn start(&self, _: Option<u64>) {}
+    fn advance(&self, _: u64) {}
+}
+
+/// Nothing could be read from any location.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot read {}: {reason}", path.display())]
+pub struct ReadError {
+    /// As it was given.
+    pub path: PathBuf,
+    /// In plain words.
+    pub reason: String,
+}
+
+/// Reads every location. One that cannot be read is a gap as long as another one can.
+pub fn read(
+    locations: &[PathBuf],
+    needs: &Needs,
+    progress: &dyn Progress,
+) -> Result<Snapshot, ReadError> {
+    let reading = Reading::new(needs);
+    let opened: Vec<_> = locations.iter().map(|path| Location::open(path)).collect();
+    progress.start(Some(opened.iter().flatten().map(Location::bytes).sum()));
+    let mut names = Vec::new();
+    let mut refused = Vec::new();
+    for (index, (path, opened)) in locations.iter().zip(opened).enumerate() {
+        let source = begin(&reading, index, location::name_of(path), progress);
+        let kind = match opened.and_then(|opened| location::read(&source, opened)) {
+            Ok(kind) => kind,
+            Err(reason) => {
+                source.gap(GapStatus::Unreadable, &source.name, &reason);
+                refused.push(ReadError { path: path.clone(), reason });
+                Some("unknown")
+            }
+        };
+        names.push((source.name, kind));
+    }
+    if refused.len() == locations.len() {
+        let nothing = || ReadError { path: PathBuf::new(), reason: "no location was given".into() };
+        return Err(refused.into_iter().next().unwrap_or_else(nothing));
+    }
+    let gaps = reading.request_gaps.clone();
+    Ok(assemble::assemble(reading.into_store(), names, gaps))
+}
+
+/// Reads a tree in memory, as if it were a folder of this name.
+pub fn read_tree(name: &str, files: &BTreeMap<String, Vec<u8>>, needs: &Needs) -> Snapshot {
+    let reading = Reading::new(needs);
+    let source = begin(&reading, 0, name.into(), &NoProgress);
+    let entries: Vec<Entry> = files
+        .iter()
+        .map(|(path, bytes)| Entry {
+            path: shown_path(path.as_bytes()),
+            size: bytes.len() as u64,
+            content: Content::InMemory(bytes),
+        })
+        .collect();
+    source.meter.take(entries.iter().map(|entry| entry.size).sum());
+    folder::read(&source, &entries, "");
+    drop(source);
+    let gaps = reading.request_gaps.clone();
+    assemble::assemble(reading.into_store(), vec![(name.into(), None)], gaps)
+}
+
+fn begin<'r>(
+    reading: &'r Reading<'r>,
+    index: usize,
+    name: String,
+    progress: &'r dyn Progress,
+) -> Source<'r> {
+    reading.store().sources.push(store::SourceNotes::default());
+    Source { reading, index, name, meter: Meter::new(progress), members: 0.into() }
+}

@@ -1,1 +1,24 @@
-fn main() {}
+//! The command line: the only crate that reads the environment, prints, and decides exit codes.
+
+mod args;
+mod commands;
+mod exit;
+mod knowledge;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return exit::usage(&error),
+    };
+    let result = match &args.command {
+        Command::Diagnose(diagnose) => commands::diagnose::run(diagnose),
+    };
+    exit::finish(result)
+}

@@ -1,0 +1,163 @@
+//! Puts the parts together: spread what is seen, choose among the unseen, spread again, and tell.
+
+use crate::alone::{alone, is_confirmed};
+use crate::alternatives::Rivals;
+use crate::candidates::{Component, components};
+use crate::chain::{Chain, chain, owners};
+use crate::checks;
+use crate::deadlock::{deadlocks, ring_links};
+use crate::hypotheses::hypotheses;
+use crate::net::Net;
+use crate::ruled_out::ruled_out;
+use crate::search::{Found, cover_agrees, is_sensitive, search};
+use crate::spread::{Place, Spread, spread};
+use crate::{Alternative, Confidence, Explanation, Graph, NextCheck, RootFinding};
+
+/// Rounds of dropping one idle root a component before all that are left are dropped at once.
+const POLITE_ROUNDS: usize = 4;
+
+/// A component with the search's answer.
+struct Case {
+    component: Component,
+    found: Found,
+    cover_agrees: bool,
+}
+
+/// The most probable explanation of what is seen in the graph.
+pub fn explain(graph: &Graph) -> Explanation {
+    let net = Net::new(graph);
+    let base = spread(&net, &vec![false; graph.nodes.len()]);
+    let mut cases: Vec<Case> = components(&net, &base).into_iter().map(Case::new).collect();
+    let (last, chain) = settle(&net, &mut cases);
+    let is_root = |node: usize| last.place[node] == Place::Root;
+
+    let mut alternatives = Vec::new();
+    let mut next_checks: Vec<NextCheck> = Vec::new();
+    for Case { component, found, .. } in &cases {
+        let rivals = Rivals { net: &net, base: &base, component, best: &found.best };
+        alternatives.extend(rivals.alternatives(is_root));
+        let hypotheses = hypotheses(&net, &base, component, &found.ranked);
+        next_checks.extend(checks::next_checks(&net, &base, component, &hypotheses, is_root));
+    }
+    checks::keep_best(&mut next_checks);
+    let ruled_out = ruled_out(&net, &last);
+    alternatives.retain(|alternative: &Alternative| {
+        ruled_out.binary_search_by_key(&alternative.node, |out| out.node).is_err()
+    });
+    alternatives.sort_by_key(|alternative| alternative.instead_of);
+
+    let active = (0..graph.nodes.len()).filter(|&node| graph.is_active(node));
+    let assumed = |&node: &usize| last.place[node] == Place::Assumed && chain.needed[node];
+    let expected = |&node: &usize| last.place[node] == Place::Caused && !chain.fault[node];
+    let mut links: Vec<usize> =
+        chain.shown.iter().flatten().copied().chain(ring_links(&net, &last)).collect();
+    links.sort_unstable();
+    links.dedup();
+    Explanation {
+        roots: roots(&net, &last, &chain, &cases, &alternatives),
+        chain: links,
+        assumed: (0..graph.nodes.len()).filter(assumed).collect(),
+        expected: active.clone().filter(expected).collect(),
+        unexplained: active.filter(|&node| last.place[node] == Place::Out).collect(),
+        deadlocks: deadlocks(&net, &last, &chain.shown),
+        alternatives,
+        ruled_out,
+        sensitive: cases.iter().any(Case::is_sensitive),
+        next_checks,
+    }
+}
+
+impl Case {
+    fn new(component: Component) -> Case {
+        let found = search(&component);
+        let cover_agrees = cover_agrees(&component, &found.best);
+        Case { component, found, cover_agrees }
+    }
+
+    fn is_sensitive(&self) -> bool {
+        !self.cover_agrees || is_sensitive(&self.component, &self.found.best)
+    }
+
+    fn chosen(&self) -> impl Iterator<Item = usize> {
+        self.found.best.iter().map(|&at| self.component.candidates[at].node)
+    }
+}
+
+/// Spreads from the chosen roots and takes back those without which everything is still explained:
+/// a root must earn its place by a symptom that is nobody else's.
+fn settle(net: &Net, cases: &mut [Case]) -> (Spread, Chain) {
+    let mut round = 0;
+    loop {
+        let mut chosen = vec![false; net.graph.nodes.len()];
+        for node in cases.iter().flat_map(Case::chosen) {
+            chosen[node] = true;
+        }
+        let spread = spread(net, &chosen);
+        let chain = chain(net, &spread);
+        let mut earns = vec![false; net.graph.nodes.len()];
+        for (node, owners) in owners(net, &spread, &chain.all).iter().enumerate() {
+            if let ([owner], true) = (owners.as_slice(), net.graph.is_active(node)) {
+                earns[*owner] = true;
+            }
+        }
+        let mut changed = false;
+        for case in cases.iter_mut() {
+            let candidates = &case.component.candidates;
+            let idle = |&at: &usize| !earns[candidates[at].node];
+            if round >= POLITE_ROUNDS {
+                let before = case.found.best.len();
+                case.found.best.retain(|at| !idle(at));
+                changed |= case.found.best.len() < before;
+            } else if let Some(at) = case.found.best.iter().rposition(idle) {
+                case.found.best.remove(at);
+                changed = true;
+            }
+        }
+        if !changed {
+            return (spread, chain);
+        }
+        round += 1;
+    }
+}
+
+fn roots(
+    net: &Net,
+    last: &Spread,
+    chain: &Chain,
+    cases: &[Case],
+    alternatives: &[Alternative],
+) -> Vec<RootFinding> {
+    let graph = net.graph;
+    let alone = alone(net);
+    let mut doubted = vec![false; graph.nodes.len()];
+    for node in cases.iter().filter(|case| !case.cover_agrees).flat_map(Case::chosen) {
+        doubted[node] = true;
+    }
+    let mut explains = vec![Vec::new(); graph.nodes.len()];
+    for (node, owners) in owners(net, last, &chain.shown).into_iter().enumerate() {
+        for owner in owners {
+            if graph.is_true(node) && chain.needed[node] && owner != node {
+                explains[owner].push(node);
+            }
+        }
+    }
+    let mut ties = vec![Vec::new(); graph.nodes.len()];
+    for alternative in alternatives.iter().filter(|alternative| alternative.tie) {
+        ties[alternative.instead_of].push(alternative.node);
+    }
+    (0..graph.nodes.len())
+        .filter(|&node| last.place[node] == Place::Root)
+        .map(|node| RootFinding {
+            node,
+            confidence: if is_confirmed(net, &alone, node) {
+                Confidence::Confirmed
+            } else if graph.is_true(node) && !doubted[node] {
+                Confidence::Probable
+            } else {
+                Confidence::Suspected
+            },
+            explains: std::mem::take(&mut explains[node]),
+            ties: std::mem::take(&mut ties[node]),
+        })
+        .collect()
+}

@@ -1,0 +1,196 @@
+//! Secrets and ConfigMaps by existence, certificates by their dates and names, signing requests.
+//!
+//! No secret value becomes a fact: must-gathers keep only certificates, and of those only the
+//! subject, issuer, names and dates are read.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use plimsoll_model::{Entity, EntityId, Time};
+use plimsoll_yaml::Node;
+use x509_parser::prelude::{FromDer, GeneralName, X509Certificate, X509CertificationRequest};
+
+use super::Facts;
+use super::object::Object;
+
+pub fn config_map(object: &Object<'_>) -> Facts {
+    let mut entity = existing(object);
+    for key in ["ca.crt", "ca-bundle.crt"] {
+        if let Some(pem) = object.text(&["data", key]) {
+            certificate_facts(object, &["data", key], pem.as_bytes(), &mut entity);
+        }
+    }
+    match (object.namespace(), object.name()) {
+        ("kube-system", "bootstrap") => {
+            let status = object.text(&["data", "status"]).unwrap_or_default();
+            entity.set("status", status, object.cite_field(&["data", "status"]));
+        }
+        ("openshift-etcd", "etcd-endpoints") => {
+            let endpoints: Vec<String> = object
+                .node(&["data"])
+                .map(Node::entries)
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|(_, value)| value.as_text().map(str::to_string))
+                .collect();
+            let at = object.cite(&["data"], format!("endpoints: {}", endpoints.join(", ")));
+            entity.set("endpoints", endpoints, at);
+            let keys: Vec<String> = object
+                .node(&["data"])
+                .map(Node::entries)
+                .unwrap_or_default()
+                .iter()
+                .map(|(key, _)| key.name.clone())
+                .collect();
+            entity.set("keys", keys, object.cite(&["data"], "data"));
+        }
+        ("kube-system", "cluster-config-v1") => install_config(object, &mut entity),
+        _ => {}
+    }
+    vec![(object.namespaced_id("ConfigMap"), entity)]
+}
+
+/// How many control-plane nodes the installer was asked for.
+fn install_config(object: &Object<'_>, entity: &mut Entity) {
+    let path = ["data", "install-config"];
+    let parsed = object.text(&path).map(|text| plimsoll_yaml::parse(text, &plimsoll_yaml::Limits::USER_FILE));
+    if let Some(Ok(config)) = parsed
+        && let Some(replicas) = config.at(&["controlPlane", "replicas"]).and_then(Node::as_int)
+    {
+        entity.set("controlPlaneReplicas", replicas, object.cite(&path, format!("controlPlane.replicas: {replicas}")));
+    }
+}
+
+pub fn secret(object: &Object<'_>) -> Facts {
+    let mut entity = existing(object);
+    for key in ["tls.crt", "ca.crt"] {
+        if let Some(encoded) = object.text(&["data", key])
+            && let Ok(pem) = STANDARD.decode(encoded.trim())
+        {
+            certificate_facts(object, &["data", key], &pem, &mut entity);
+        }
+    }
+    vec![(object.namespaced_id("Secret"), entity)]
+}
+
+fn existing(object: &Object<'_>) -> Entity {
+    let mut entity = Entity::default();
+    entity.set("exists", true, object.cite_field(&["metadata", "name"]));
+    if let Some(created) = object.time(&["metadata", "creationTimestamp"]) {
+        entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
+    }
+    entity
+}
+
+/// The first certificate of a PEM text.
+fn certificate_facts(object: &Object<'_>, path: &[&str], pem: &[u8], entity: &mut Entity) {
+    let Some(Ok(block)) = x509_parser::pem::Pem::iter_from_buffer(pem).next() else { return };
+    let Ok((_, certificate)) = X509Certificate::from_der(&block.contents) else { return };
+    let subject = certificate.subject().to_string();
+    let issuer = certificate.issuer().to_string();
+    let not_before = Time::from_second(certificate.validity().not_before.timestamp());
+    let not_after = Time::from_second(certificate.validity().not_after.timestamp());
+    let text = format!(
+        "{subject}, issued by {issuer}, valid {} to {}",
+        certificate.validity().not_before,
+        certificate.validity().not_after
+    );
+    let at = object.cite(path, text);
+    entity.set("subject", subject, at.clone());
+    entity.set("issuer", issuer, at.clone());
+    if let (Ok(not_before), Ok(not_after)) = (not_before, not_after) {
+        entity.set("notBefore", not_before, at.clone());
+        entity.set("notAfter", not_after, at.clone());
+    }
+    let names: Vec<String> = certificate
+        .subject_alternative_name()
+        .ok()
+        .flatten()
+        .map(|extension| extension.value.general_names.iter().filter_map(name_of).collect())
+        .unwrap_or_default();
+    entity.set("names", names, at);
+}
+
+fn name_of(name: &GeneralName<'_>) -> Option<String> {
+    match name {
+        GeneralName::DNSName(name) => Some((*name).to_string()),
+        GeneralName::IPAddress(bytes) => match bytes.len() {
+            4 => <[u8; 4]>::try_from(*bytes).ok().map(|b| std::net::Ipv4Addr::from(b).to_string()),
+            16 => <[u8; 16]>::try_from(*bytes).ok().map(|b| std::net::Ipv6Addr::from(b).to_string()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub fn signing_request(object: &Object<'_>) -> Facts {
+    let mut entity = Entity::default();
+    for (path, fact) in [(&["spec", "signerName"][..], "signer"), (&["spec", "username"], "requestor")] {
+        if let Some(text) = object.text(path) {
+            entity.set(fact, text, object.cite_field(path));
+        }
+    }
+    let conditions: Vec<String> = object
+        .conditions(&["status", "conditions"])
+        .into_iter()
+        .map(|(kind, _, _)| kind)
+        .collect();
+    let at = object.cite(&["status", "conditions"], format!("conditions: {}", conditions.join(", ")));
+    let has = |kind: &str| conditions.iter().any(|c| c == kind);
+    entity.set("pending", conditions.is_empty(), at.clone());
+    entity.set("approved", has("Approved"), at.clone());
+    entity.set("denied", has("Denied") || has("Failed"), at);
+    let issued = object.text(&["status", "certificate"]).is_some_and(|text| !text.is_empty());
+    entity.set("issued", issued, object.cite(&["status"], format!("certificate issued: {issued}")));
+    if let Some(created) = object.time(&["metadata", "creationTimestamp"]) {
+        entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
+    }
+    if let Some(node) = requested_node(object) {
+        let at = object.cite(&["spec", "request"], format!("CN=system:node:{node}"));
+        entity.set("node", node, at);
+    }
+    vec![(object.id("CertificateSigningRequest"), entity)]
+}
+
+/// The node that a kubelet's request names in its subject, else in its user name.
+fn requested_node(object: &Object<'_>) -> Option<String> {
+    let by_request = || {
+        let pem = STANDARD.decode(object.text(&["spec", "request"])?.trim()).ok()?;
+        let block = x509_parser::pem::Pem::iter_from_buffer(&pem).next()?.ok()?;
+        let (_, request) = X509CertificationRequest::from_der(&block.contents).ok()?;
+        let subject = &request.certification_request_info.subject;
+        let name = subject.iter_common_name().next()?.as_str().ok()?;
+        name.strip_prefix("system:node:").map(str::to_string)
+    };
+    by_request().or_else(|| {
+        object.text(&["spec", "username"])?.strip_prefix("system:node:").map(str::to_string)
+    })
+}
+
+/// `Secret/…` and `ConfigMap/…` ids that absence can be told of.
+pub fn well_known() -> Vec<(EntityId, &'static str)> {
+    [
+        ("Secret", "openshift-machine-config-operator", "machine-config-server-tls", "secrets"),
+        ("Secret", "openshift-machine-config-operator", "node-bootstrapper-token", "secrets"),
+        ("Secret", "openshift-machine-api", "worker-user-data", "secrets"),
+        ("ConfigMap", "kube-system", "cluster-config-v1", "configmaps"),
+        ("ConfigMap", "kube-system", "root-ca", "configmaps"),
+        ("ConfigMap", "kube-system", "bootstrap", "configmaps"),
+        ("ConfigMap", "openshift-etcd", "etcd-endpoints", "configmaps"),
+    ]
+    .into_iter()
+    .map(|(kind, namespace, name, plural)| (EntityId::namespaced(kind, namespace, name), plural))
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_in_certificates_are_shown_as_people_write_them() {
+        assert_eq!(name_of(&GeneralName::IPAddress(&[10, 0, 0, 5])), Some("10.0.0.5".into()));
+        let v6 = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5];
+        assert_eq!(name_of(&GeneralName::IPAddress(&v6)), Some("2001:db8::5".into()));
+        assert_eq!(name_of(&GeneralName::IPAddress(&[1, 2])), None);
+    }
+}

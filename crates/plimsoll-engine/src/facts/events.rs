@@ -1,0 +1,65 @@
+//! Events, by what they are about: `events['FailedMount']` of a pod, a node, a host.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::snapshot::Form;
+use plimsoll_model::{Entity, EntityId, FactBase, Snapshot, Value};
+use plimsoll_yaml::Node;
+
+use super::Facts;
+use super::object::{Object, time};
+
+pub fn event(object: &Object<'_>) -> Facts {
+    let involved = |key: &str| object.text(&["involvedObject", key]);
+    let (Some(kind), Some(name), Some(reason)) = (involved("kind"), involved("name"), object.text(&["reason"]))
+    else {
+        return Vec::new();
+    };
+    let id = match kind {
+        "Node" | "BareMetalHost" | "Machine" => EntityId::cluster_scoped(kind, name),
+        "Pod" if object.text(&["type"]) == Some("Warning") => {
+            EntityId::namespaced(kind, involved("namespace").unwrap_or(object.namespace()), name)
+        }
+        _ => return Vec::new(),
+    };
+    let first = object.text(&["firstTimestamp"]).or(object.text(&["eventTime"])).and_then(time);
+    let last = object
+        .text(&["lastTimestamp"])
+        .or(object.text(&["series", "lastObservedTime"]))
+        .or(object.text(&["eventTime"]))
+        .and_then(time);
+    let count = object.node(&["count"]).and_then(Node::as_int).unwrap_or(1);
+    let message = object.text(&["message"]).unwrap_or_default();
+    let mut map = BTreeMap::from([
+        ("count".to_string(), Value::Int(count)),
+        ("message".to_string(), Value::from(message)),
+    ]);
+    let first = first.or(last).or(object.time(&["metadata", "creationTimestamp"]));
+    if let Some(first) = first {
+        map.insert("first".into(), first.into());
+    }
+    if let Some(last) = last.or(first) {
+        map.insert("last".into(), last.into());
+    }
+    let mut at = object.cite(&["message"], format!("{reason} (x{count}): {message}"));
+    at.time = last.or(first);
+    let mut entity = Entity::default();
+    entity.facts.insert("events".into(), Value::Map(BTreeMap::from([(reason.to_string(), Value::Map(map))])));
+    entity.provenance.insert(format!("events.{reason}"), vec![at]);
+    vec![(id, entity)]
+}
+
+/// No event in a list that was collected is a fact, too.
+pub fn derive(snapshot: &Snapshot, base: &mut FactBase) {
+    let listed: Vec<&str> = snapshot
+        .collected
+        .iter()
+        .filter(|c| c.form == Form::List && c.group == "core" && c.plural == "events")
+        .filter_map(|c| c.namespace.as_deref())
+        .collect();
+    for (id, entity) in base.entities.iter_mut().filter(|(id, _)| id.kind == "Pod") {
+        if id.namespace.as_deref().is_some_and(|namespace| listed.contains(&namespace)) {
+            entity.facts.entry("events".into()).or_insert_with(|| Value::Map(BTreeMap::new()));
+        }
+    }
+}

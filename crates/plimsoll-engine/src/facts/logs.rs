@@ -1,0 +1,174 @@
+//! Log hits become facts of the entity they speak of: `logs['kubelet-anonymous'].count`.
+//!
+//! A signature that did not hit is a fact only where a log was there to look into: count 0 for an
+//! entity whose logs were collected, nothing at all for one whose logs were not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_model::snapshot::HitLine;
+use plimsoll_model::{EntityId, Evidence, FactBase, LogFile, LogHits, LogOrigin, Snapshot, Time, Value};
+
+use super::pods::PLACE;
+use crate::pack::{Pack, SignatureRule};
+
+/// What one signature found for one entity.
+#[derive(Default)]
+struct Found {
+    count: u64,
+    lines: Vec<(Evidence, Option<Time>)>,
+    captures: BTreeMap<String, String>,
+    from: Option<Time>,
+    until: Option<Time>,
+}
+
+pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
+    for (index, rule) in pack.signatures.iter().enumerate() {
+        let logs: Vec<usize> = (0..snapshot.logs.len())
+            .filter(|log| {
+                let origin = &snapshot.logs[*log].origin;
+                rule.spec.logs.is_empty() || rule.spec.logs.iter().any(|s| origin.matches(s))
+            })
+            .collect();
+        let mut found: BTreeMap<EntityId, Found> = BTreeMap::new();
+        for log in &logs {
+            for id in covered(rule, &snapshot.logs[*log], base) {
+                let entry = found.entry(id).or_default();
+                entry.span(&snapshot.logs[*log]);
+            }
+        }
+        for hits in snapshot.hits.iter().filter(|hits| hits.signature == index) {
+            let log = &snapshot.logs[hits.log];
+            let Some(id) = target(rule, log, hits, base) else { continue };
+            let entry = found.entry(id).or_default();
+            entry.span(log);
+            entry.count += hits.count;
+            entry.captures.extend(hits.captures.iter().cloned());
+            for line in [&hits.first, &hits.last] {
+                entry.lines.push((evidence(snapshot, log, line), line.time));
+            }
+        }
+        for (id, found) in found {
+            store(base, id, &rule.spec.id, found);
+        }
+    }
+}
+
+impl Found {
+    /// The time that was looked through.
+    fn span(&mut self, log: &LogFile) {
+        self.until = self.until.max(log.end);
+        self.from = [self.from, log.start].into_iter().flatten().min();
+    }
+}
+
+/// Entities for which this log says "looked, and there was nothing".
+fn covered(rule: &SignatureRule, log: &LogFile, base: &FactBase) -> Vec<EntityId> {
+    if let Some(template) = &rule.entity {
+        if !template.contains('{') {
+            return template.parse().ok().into_iter().collect();
+        }
+        // The names come from hits; without one, every known entity of the kind was looked at.
+        return base.entities.keys().filter(|id| id.kind == rule.on).cloned().collect();
+    }
+    match (rule.on.as_str(), &log.origin) {
+        ("Cluster", _) => vec![EntityId::cluster()],
+        ("Pod", LogOrigin::Container { namespace, pod, .. }) => {
+            let id = EntityId::namespaced("Pod", namespace, pod);
+            base.entities.contains_key(&id).then_some(id).into_iter().collect()
+        }
+        ("Node" | "BareMetalHost", origin) => {
+            let names: BTreeSet<String> = match origin {
+                LogOrigin::Unit { node: Some(node), .. } => BTreeSet::from([node.clone()]),
+                LogOrigin::Unit { node: None, .. } => log.hosts.iter().cloned().collect(),
+                LogOrigin::StaticPod { node, .. } => BTreeSet::from([node.clone()]),
+                LogOrigin::Container { namespace, pod, .. } => {
+                    place_of(base, namespace, pod).into_iter().collect()
+                }
+                LogOrigin::Console { name } => BTreeSet::from([name.clone()]),
+            };
+            names.iter().map(|name| machine(base, &rule.on, name)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The entity that a hit speaks of.
+fn target(rule: &SignatureRule, log: &LogFile, hits: &LogHits, base: &FactBase) -> Option<EntityId> {
+    if let Some(template) = &rule.entity {
+        let mut text = template.clone();
+        for (name, value) in &hits.captures {
+            text = text.replace(&format!("{{{name}}}"), value);
+        }
+        return (!text.contains('{')).then(|| text.parse().ok()).flatten();
+    }
+    if let (Some(host), "Node" | "BareMetalHost") = (&hits.host, rule.on.as_str()) {
+        return Some(machine(base, &rule.on, host));
+    }
+    if let ("Pod", LogOrigin::Container { namespace, pod, .. }) = (rule.on.as_str(), &log.origin) {
+        return Some(EntityId::namespaced("Pod", namespace, pod));
+    }
+    covered(rule, log, base).into_iter().next()
+}
+
+fn place_of(base: &FactBase, namespace: &str, pod: &str) -> Option<String> {
+    let place = base.entities.get(&EntityId::namespaced(PLACE, namespace, pod))?;
+    place.facts.get("node").and_then(Value::text).map(str::to_string)
+}
+
+/// The machine of that host name: the API may know it by its full name, or not at all.
+fn machine(base: &FactBase, kind: &str, host: &str) -> EntityId {
+    let short = |name: &str| name.split('.').next().unwrap_or(name).to_string();
+    let exact = EntityId::cluster_scoped(kind, host);
+    if base.entities.contains_key(&exact) {
+        return exact;
+    }
+    let same = |id: &&EntityId| id.kind == kind && short(&id.name) == short(host);
+    let mentioned = |id: &&EntityId| id.kind == kind && host.contains(&id.name);
+    base.entities
+        .keys()
+        .find(same)
+        .or_else(|| base.entities.keys().find(mentioned))
+        .cloned()
+        .unwrap_or(exact)
+}
+
+fn evidence(snapshot: &Snapshot, log: &LogFile, line: &HitLine) -> Evidence {
+    Evidence {
+        source: snapshot.sources.get(log.source).map(|s| s.name.clone()).unwrap_or_default(),
+        path: log.path.to_string(),
+        line: Some(line.line),
+        pointer: None,
+        time: line.time,
+        text: line.text.clone(),
+    }
+}
+
+fn store(base: &mut FactBase, id: EntityId, signature: &str, mut found: Found) {
+    found.lines.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+    found.lines.dedup();
+    let mut map: BTreeMap<String, Value> =
+        found.captures.into_iter().map(|(name, value)| (name, Value::Text(value))).collect();
+    map.insert("count".into(), Value::Int(i64::try_from(found.count).unwrap_or(i64::MAX)));
+    let times: Vec<Time> = found.lines.iter().filter_map(|(_, time)| *time).collect();
+    if let (Some(first), Some(last)) = (times.first(), times.last()) {
+        map.insert("first".into(), (*first).into());
+        map.insert("last".into(), (*last).into());
+        map.insert("from".into(), found.from.unwrap_or(*first).min(*first).into());
+        map.insert("until".into(), found.until.unwrap_or(*last).max(*last).into());
+    }
+    if let Some((last, _)) = found.lines.last() {
+        map.insert("text".into(), last.text.as_str().into());
+    }
+    let mut cited: Vec<Evidence> = Vec::new();
+    // The latest line first: it is the one that is still true.
+    cited.extend(found.lines.last().map(|(at, _)| at.clone()));
+    cited.extend(found.lines.first().map(|(at, _)| at.clone()).filter(|at| Some(at) != cited.first()));
+    let entity = base.entities.entry(id).or_default();
+    let logs = entity.facts.entry("logs".into()).or_insert_with(|| Value::Map(BTreeMap::new()));
+    if let Value::Map(logs) = logs {
+        logs.insert(signature.into(), Value::Map(map));
+    }
+    if !cited.is_empty() {
+        entity.provenance.insert(format!("logs.{signature}"), cited);
+    }
+}

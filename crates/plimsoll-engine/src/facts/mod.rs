@@ -1,0 +1,113 @@
+//! Snapshot → small typed facts about entities, and the relations between them.
+//!
+//! One file an area; each holds plain functions from one parsed object to facts. Facts never judge:
+//! whether a fact is bad is for the packs to say. A fact that cannot be read is left out, which
+//! makes every predicate on it unknown. `schema` lists every kind, fact and relation that packs may
+//! name.
+
+mod absence;
+mod baremetal;
+mod certificates;
+mod cluster;
+mod etcd;
+mod events;
+mod logs;
+mod machine_config;
+mod needs;
+mod nodes;
+mod object;
+mod operators;
+mod pods;
+mod relations;
+pub mod schema;
+mod workloads;
+
+use plimsoll_model::snapshot::{Gap, GapStatus};
+use plimsoll_model::{Entity, EntityId, FactBase, Snapshot};
+use rayon::prelude::*;
+
+pub use needs::needs;
+pub use relations::Walk;
+use object::Object;
+
+use crate::pack::Pack;
+
+/// What one object says: facts to be merged into entities.
+type Facts = Vec<(EntityId, Entity)>;
+
+/// Facts of the whole snapshot, and what could not be understood, by source index.
+pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>) {
+    let read: Vec<Result<Facts, (usize, Gap)>> = snapshot
+        .documents
+        .par_iter()
+        .map(|document| {
+            let object = Object::parse(snapshot, document).map_err(|error| {
+                let gap = Gap {
+                    status: GapStatus::Unreadable,
+                    what: document.path.to_string(),
+                    why: error.to_string(),
+                };
+                (document.source, gap)
+            })?;
+            Ok(facts_of(&object))
+        })
+        .collect();
+
+    let mut base = FactBase { now: snapshot.now, ..FactBase::default() };
+    let mut problems = Vec::new();
+    for result in read {
+        match result {
+            Ok(facts) => facts.into_iter().for_each(|(id, entity)| merge(&mut base, id, entity)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    etcd::extract(snapshot, &mut base, &mut problems);
+    base.entities.entry(EntityId::cluster()).or_default();
+    absence::derive(snapshot, &mut base);
+    nodes::derive(&mut base);
+    machine_config::derive(&mut base);
+    baremetal::derive(&mut base);
+    cluster::derive(&mut base);
+    pods::derive(snapshot, &mut base);
+    events::derive(snapshot, &mut base);
+    logs::attach(pack, snapshot, &mut base);
+    relations::derive(pack, &mut base);
+    (base, problems)
+}
+
+fn facts_of(object: &Object<'_>) -> Facts {
+    match (object.group(), object.plural()) {
+        ("config.openshift.io", "clusterversions") => cluster::cluster_version(object),
+        ("config.openshift.io", "infrastructures") => cluster::infrastructure(object),
+        ("config.openshift.io", "clusteroperators") => operators::cluster_operator(object),
+        ("operator.openshift.io", _) => operators::operand(object),
+        ("core", "nodes") => nodes::node(object),
+        ("core", "pods") => pods::pod(object),
+        ("core", "events") => events::event(object),
+        ("core", "configmaps") => certificates::config_map(object),
+        ("core", "secrets") => certificates::secret(object),
+        ("certificates.k8s.io", "certificatesigningrequests") => certificates::signing_request(object),
+        ("machineconfiguration.openshift.io", "machineconfigpools") => machine_config::pool(object),
+        ("machineconfiguration.openshift.io", "machineconfigs") => machine_config::config(object),
+        ("metal3.io", "baremetalhosts") => baremetal::host(object),
+        ("machine.openshift.io", "machines") => baremetal::machine(object),
+        ("apps", "deployments") => workloads::deployment(object),
+        ("apps", "daemonsets") => workloads::daemon_set(object),
+        _ => Vec::new(),
+    }
+}
+
+/// Later facts of the same name win; documents come sorted, so the result is stable.
+fn merge(base: &mut FactBase, id: EntityId, entity: Entity) {
+    let target = base.entities.entry(id).or_default();
+    for (name, value) in entity.facts {
+        match (target.facts.get_mut(&name), value) {
+            // Maps grow: events and conditions of one entity come from several objects.
+            (Some(plimsoll_model::Value::Map(old)), plimsoll_model::Value::Map(new)) => old.extend(new),
+            (_, value) => {
+                target.facts.insert(name, value);
+            }
+        }
+    }
+    target.provenance.extend(entity.provenance);
+}

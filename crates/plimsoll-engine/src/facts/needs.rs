@@ -1,0 +1,69 @@
+//! What the facts read, so that sources keep that and nothing else.
+
+use plimsoll_model::Needs;
+use plimsoll_model::snapshot::ResourceNeed;
+
+use crate::pack::Pack;
+
+pub fn needs(pack: &Pack) -> Needs {
+    Needs {
+        resources: resources(),
+        signatures: pack.signatures.iter().map(|rule| rule.spec.clone()).collect(),
+        files: ["member_list", "endpoint_health", "alarm_list"]
+            .iter()
+            .map(|name| format!("etcd_info/{name}.json"))
+            .collect(),
+    }
+}
+
+fn resources() -> Vec<ResourceNeed> {
+    let need = |group: &str, plural: &str| ResourceNeed {
+        group: group.into(),
+        plural: plural.into(),
+        namespaces: Vec::new(),
+        names: Vec::new(),
+        drop: Vec::new(),
+    };
+    let dropping = |group: &str, plural: &str, drop: &[&str]| ResourceNeed {
+        drop: drop.iter().map(|path| (*path).into()).collect(),
+        ..need(group, plural)
+    };
+    let within = |group: &str, plural: &str, namespaces: &[&str]| ResourceNeed {
+        namespaces: namespaces.iter().map(|name| (*name).into()).collect(),
+        ..need(group, plural)
+    };
+    let mut all = vec![
+        dropping("config.openshift.io", "clusterversions", &["status.availableUpdates", "status.conditionalUpdates"]),
+        need("config.openshift.io", "infrastructures"),
+        dropping("config.openshift.io", "clusteroperators", &["status.relatedObjects", "metadata.ownerReferences"]),
+        dropping("core", "nodes", &["status.images", "status.volumesAttached"]),
+        dropping(
+            "core",
+            "pods",
+            &["spec.containers", "spec.initContainers", "spec.volumes", "spec.tolerations", "spec.affinity"],
+        ),
+        dropping("core", "events", &["source"]),
+        need("certificates.k8s.io", "certificatesigningrequests"),
+        need("machineconfiguration.openshift.io", "machineconfigpools"),
+        dropping("machineconfiguration.openshift.io", "machineconfigs", &["spec"]),
+        dropping("metal3.io", "baremetalhosts", &["status.hardware"]),
+        dropping("machine.openshift.io", "machines", &["spec.providerSpec"]),
+        dropping("apps", "deployments", &["spec.template"]),
+        dropping("apps", "daemonsets", &["spec.template"]),
+        within("core", "configmaps", &["kube-system", "openshift-etcd"]),
+        within("core", "secrets", &["openshift-machine-config-operator", "openshift-machine-api"]),
+    ];
+    for plural in [
+        "etcds",
+        "kubeapiservers",
+        "kubecontrollermanagers",
+        "kubeschedulers",
+        "authentications",
+        "networks",
+        "openshiftapiservers",
+        "openshiftcontrollermanagers",
+    ] {
+        all.push(dropping("operator.openshift.io", plural, &["spec.observedConfig", "status.generations"]));
+    }
+    all
+}

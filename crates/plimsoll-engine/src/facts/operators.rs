@@ -1,0 +1,75 @@
+//! ClusterOperators, and the operator.openshift.io objects behind them.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::{Entity, EntityId, Value};
+
+use super::Facts;
+use super::object::Object;
+
+pub fn cluster_operator(object: &Object<'_>) -> Facts {
+    let mut entity = Entity::default();
+    for (kind, value, evidence) in object.conditions(&["status", "conditions"]) {
+        let fact = match kind.as_str() {
+            "Available" => "available",
+            "Degraded" => "degraded",
+            "Progressing" => "progressing",
+            "Upgradeable" => "upgradeable",
+            _ => continue,
+        };
+        entity.set(fact, value, evidence);
+    }
+    if let Some(created) = object.time(&["metadata", "creationTimestamp"]) {
+        entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
+    }
+    vec![(object.id("ClusterOperator"), entity)]
+}
+
+/// Which ClusterOperator an operator.openshift.io resource stands behind.
+fn operator_of(plural: &str) -> Option<&'static str> {
+    Some(match plural {
+        "etcds" => "etcd",
+        "kubeapiservers" => "kube-apiserver",
+        "kubecontrollermanagers" => "kube-controller-manager",
+        "kubeschedulers" => "kube-scheduler",
+        "authentications" => "authentication",
+        "networks" => "network",
+        "openshiftapiservers" => "openshift-apiserver",
+        "openshiftcontrollermanagers" => "openshift-controller-manager",
+        _ => return None,
+    })
+}
+
+/// Conditions in detail, and for static pods which node runs which revision.
+pub fn operand(object: &Object<'_>) -> Facts {
+    let Some(operator) = operator_of(object.plural()) else { return Vec::new() };
+    let mut entity = Entity::default();
+    let mut details = BTreeMap::new();
+    for (kind, value, evidence) in object.conditions(&["status", "conditions"]) {
+        entity.provenance.insert(format!("details.{kind}"), vec![evidence]);
+        details.insert(kind, value);
+    }
+    entity.facts.insert("details".into(), Value::Map(details));
+    if let Some(latest) = object.int(&["status", "latestAvailableRevision"]) {
+        let at = object.cite_field(&["status", "latestAvailableRevision"]);
+        entity.set("latestRevision", latest, at);
+    }
+    if let Some(nodes) = object.node(&["status", "nodeStatuses"]) {
+        let statuses: Vec<Value> = nodes
+            .items()
+            .iter()
+            .filter_map(|item| {
+                let number = |key| item.get(key).and_then(plimsoll_yaml::Node::as_int).unwrap_or(0);
+                Some(Value::Map(BTreeMap::from([
+                    ("node".to_string(), Value::from(item.text_at(&["nodeName"])?)),
+                    ("current".to_string(), number("currentRevision").into()),
+                    ("target".to_string(), number("targetRevision").into()),
+                    ("failed".to_string(), number("lastFailedRevision").into()),
+                ])))
+            })
+            .collect();
+        let at = object.cite_node(nodes, "/status/nodeStatuses", "nodeStatuses");
+        entity.set("nodeStatuses", Value::List(statuses), at);
+    }
+    vec![(EntityId::cluster_scoped("ClusterOperator", operator), entity)]
+}

@@ -1,0 +1,157 @@
+//! Pods that are not simply fine, and the static pods that must be there.
+//!
+//! A healthy or completed pod makes no entity: there may be tens of thousands.
+
+use plimsoll_model::snapshot::Form;
+use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Snapshot, Value};
+use plimsoll_yaml::Node;
+
+use super::Facts;
+use super::object::{Object, time};
+
+/// Where every pod runs, fine or not; needed to place its logs, dropped when facts are complete.
+pub const PLACE: &str = "(pod place)";
+
+/// (namespace, pod name prefix, ClusterOperator)
+pub const STATIC_PODS: &[(&str, &str, &str)] = &[
+    ("openshift-etcd", "etcd-", "etcd"),
+    ("openshift-kube-apiserver", "kube-apiserver-", "kube-apiserver"),
+    ("openshift-kube-controller-manager", "kube-controller-manager-", "kube-controller-manager"),
+    ("openshift-kube-scheduler", "openshift-kube-scheduler-", "kube-scheduler"),
+];
+
+pub fn pod(object: &Object<'_>) -> Facts {
+    let mirror =
+        object.node(&["metadata", "annotations", "kubernetes.io/config.mirror"]).is_some();
+    let phase = object.text(&["status", "phase"]).unwrap_or_default();
+    let containers = Containers::read(object);
+    let fine = phase == "Succeeded"
+        || (phase == "Running" && containers.all_ready && containers.waiting.is_none());
+    let mut place = Entity::default();
+    if let Some(node) = object.text(&["spec", "nodeName"]) {
+        place.set("node", node, object.cite_field(&["spec", "nodeName"]));
+    }
+    let place = (object.namespaced_id(PLACE), place);
+    if fine && !mirror {
+        return vec![place];
+    }
+    let mut entity = Entity::default();
+    entity.set("exists", true, object.cite_field(&["metadata", "name"]));
+    entity.set("phase", phase, object.cite_field(&["status", "phase"]));
+    entity.set("mirror", mirror, object.cite(&["metadata", "annotations"], "kubernetes.io/config.mirror"));
+    entity.set("ready", containers.all_ready, object.cite(&["status", "containerStatuses"], "ready"));
+    let node = object.text(&["spec", "nodeName"]).unwrap_or_default();
+    entity.set("node", node, object.cite_field(&["spec", "nodeName"]));
+    entity.set("restarts", containers.restarts, containers.restarts_at(object));
+    let deleting = object.time(&["metadata", "deletionTimestamp"]);
+    entity.set("deleting", deleting.is_some(), object.cite_field(&["metadata", "deletionTimestamp"]));
+    if let Some(created) = object.time(&["metadata", "creationTimestamp"]) {
+        entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
+    }
+    let (waiting, message, at) = containers
+        .waiting
+        .clone()
+        .unwrap_or_else(|| (String::new(), String::new(), object.cite(&["status"], "no container waits")));
+    entity.set("waiting", waiting, at.clone());
+    entity.set("waitingMessage", message, at);
+    if let Some((reason, finished, at)) = &containers.terminated {
+        entity.set("lastExit", reason.as_str(), at.clone());
+        if let Some(finished) = finished {
+            entity.set("lastExitTime", *finished, at.clone());
+        }
+    }
+    for (kind, value, evidence) in object.conditions(&["status", "conditions"]) {
+        match kind.as_str() {
+            "Ready" => entity.set("readyCondition", value, evidence),
+            "PodScheduled" => entity.set("scheduled", value, evidence),
+            _ => {}
+        }
+    }
+    let owner = object.node(&["metadata", "ownerReferences"]).and_then(|owners| owners.items().first());
+    if let Some(owner) = owner {
+        let field = |key| owner.text_at(&[key]).unwrap_or_default();
+        entity.set("owner", format!("{}/{}", field("kind"), field("name")), object.cite(&["metadata", "ownerReferences"], field("name")));
+    }
+    vec![(object.namespaced_id("Pod"), entity), place]
+}
+
+struct Containers {
+    all_ready: bool,
+    restarts: i64,
+    /// Reason, message and place of the first container that waits for something.
+    waiting: Option<(String, String, Evidence)>,
+    terminated: Option<(String, Option<plimsoll_model::Time>, Evidence)>,
+}
+
+impl Containers {
+    fn read(object: &Object<'_>) -> Self {
+        let mut found = Self { all_ready: true, restarts: 0, waiting: None, terminated: None };
+        let statuses = object.node(&["status", "containerStatuses"]).map(Node::items).unwrap_or_default();
+        found.all_ready = !statuses.is_empty();
+        let init = object.node(&["status", "initContainerStatuses"]).map(Node::items).unwrap_or_default();
+        for (is_init, list, status) in
+            init.iter().map(|s| (true, "initContainerStatuses", s)).chain(
+                statuses.iter().map(|s| (false, "containerStatuses", s)))
+        {
+            found.all_ready &= is_init || status.get("ready").and_then(Node::as_bool) == Some(true);
+            found.restarts += status.get("restartCount").and_then(Node::as_int).unwrap_or(0);
+            let pointer = format!("/status/{list}");
+            if let Some(waiting) = status.at(&["state", "waiting"]) {
+                let reason = waiting.text_at(&["reason"]).unwrap_or_default();
+                let message = waiting.text_at(&["message"]).unwrap_or_default();
+                // An init container that still runs leaves the others in PodInitializing.
+                if reason != "PodInitializing" && found.waiting.is_none() {
+                    let at = object.cite_node(waiting, &pointer, format!("waiting: {reason} {message}"));
+                    found.waiting = Some((reason.into(), message.into(), at));
+                }
+            }
+            let ended = status.at(&["state", "terminated"]).filter(|_| !is_init);
+            if let Some(ended) = ended.or(status.at(&["lastState", "terminated"])) {
+                let reason = ended.text_at(&["reason"]).unwrap_or_default();
+                let finished = ended.text_at(&["finishedAt"]).and_then(time);
+                let code = ended.get("exitCode").and_then(Node::as_int).unwrap_or(0);
+                let mut at = object.cite_node(ended, &pointer, format!("terminated: {reason}, exit code {code}"));
+                at.time = finished;
+                found.terminated = Some((reason.into(), finished, at));
+            }
+        }
+        found
+    }
+
+    fn restarts_at(&self, object: &Object<'_>) -> Evidence {
+        object.cite(&["status", "containerStatuses"], format!("restartCount: {}", self.restarts))
+    }
+}
+
+/// Mirror pods that must exist: the operator installed a revision on that node. Whether one is
+/// absent is told only by a list of the namespace's pods, never by a file that is not there.
+pub fn derive(snapshot: &Snapshot, base: &mut FactBase) {
+    for (namespace, prefix, operator) in STATIC_PODS {
+        let operator = EntityId::cluster_scoped("ClusterOperator", operator);
+        let Some(entity) = base.entities.get(&operator) else { continue };
+        let Some(Value::List(statuses)) = entity.facts.get("nodeStatuses") else { continue };
+        let installed: Vec<String> = statuses
+            .iter()
+            .filter(|status| !matches!(status.get("current"), Some(Value::Int(0)) | None))
+            .filter_map(|status| status.get("node").and_then(Value::text).map(str::to_string))
+            .collect();
+        let revisions = entity.provenance.get("nodeStatuses").cloned().unwrap_or_default();
+        let listed = snapshot.collected.iter().any(|c| {
+            c.form == Form::List
+                && (c.group.as_str(), c.plural.as_str()) == ("core", "pods")
+                && c.namespace.as_deref() == Some(*namespace)
+        });
+        for node in installed {
+            let id = EntityId::namespaced("Pod", namespace, &format!("{prefix}{node}"));
+            let entity = base.entities.entry(id.clone()).or_default();
+            entity.derive("node", node.as_str(), revisions.clone());
+            entity.derive("installed", true, revisions.clone());
+            if !entity.facts.contains_key("exists") && listed {
+                let mut from = vec![super::absence::list_evidence(snapshot, "core", "pods", Some(namespace), &id.name)];
+                from.extend(revisions.clone());
+                entity.derive("exists", false, from);
+                entity.facts.insert("mirror".into(), Value::Bool(true));
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Deployments and DaemonSets of the platform's own namespaces.
+
+use plimsoll_model::Entity;
+
+use super::Facts;
+use super::object::Object;
+
+pub fn deployment(object: &Object<'_>) -> Facts {
+    let mut entity = Entity::default();
+    let desired = object.int(&["spec", "replicas"]).unwrap_or(1);
+    entity.set("desired", desired, object.cite_field(&["spec", "replicas"]));
+    // Kubernetes leaves zero counts out, so an absent count of a written status is zero.
+    if object.node(&["status"]).is_some() {
+        for (field, fact) in
+            [("replicas", "created_pods"), ("readyReplicas", "ready"), ("updatedReplicas", "updated")]
+        {
+            let count = object.int(&["status", field]).unwrap_or(0);
+            entity.set(fact, count, object.cite(&["status", field], format!("{field}: {count}")));
+        }
+        for (kind, value, evidence) in object.conditions(&["status", "conditions"]) {
+            match kind.as_str() {
+                "Available" => entity.set("available", value, evidence),
+                "ReplicaFailure" => entity.set("replicaFailure", value, evidence),
+                "Progressing" => entity.set("progressing", value, evidence),
+                _ => {}
+            }
+        }
+        let observed = object.int(&["status", "observedGeneration"]).unwrap_or(0);
+        if let Some(generation) = object.int(&["metadata", "generation"]) {
+            let at = object.cite_field(&["status", "observedGeneration"]);
+            entity.set("observed", observed >= generation, at);
+        }
+    }
+    vec![(object.namespaced_id("Deployment"), entity)]
+}
+
+pub fn daemon_set(object: &Object<'_>) -> Facts {
+    let mut entity = Entity::default();
+    if object.node(&["status"]).is_some() {
+        for (field, fact) in [
+            ("desiredNumberScheduled", "desired"),
+            ("numberReady", "ready"),
+            ("numberUnavailable", "unavailable"),
+            ("updatedNumberScheduled", "updated"),
+        ] {
+            let count = object.int(&["status", field]).unwrap_or(0);
+            entity.set(fact, count, object.cite(&["status", field], format!("{field}: {count}")));
+        }
+    }
+    vec![(object.namespaced_id("DaemonSet"), entity)]
+}

@@ -1,0 +1,484 @@
+//! `case.yaml` → rules. Two passes: read every file, then tie the names together.
+
+use std::collections::BTreeMap;
+
+use plimsoll_causes::{Likelihood, Prior};
+use plimsoll_model::diagnosis::{Cost, Verdict};
+use plimsoll_model::snapshot::Signature;
+use plimsoll_yaml::{Limits, Node};
+
+use super::fields::{Fields, duration};
+use super::{
+    Applies, BreakerRule, Case, CauseRule, CheckRule, LoadError, Pack, PackFile, Recovery, Role, SignatureRule,
+    StateRule, Via,
+};
+use crate::facts::schema;
+use crate::predicate::{self, Predicate};
+
+const MAX_FILES: usize = 5000;
+const CASE_KEYS: &[&str] =
+    &["id", "title", "catalogue", "signatures", "states", "causes", "checks", "breakers", "repairs"];
+const STATE_KEYS: &[&str] = &[
+    "id", "on", "summary", "when", "since", "recovered", "root", "role", "sign", "refines", "applies", "recovery",
+    "folklore",
+];
+const CAUSE_KEYS: &[&str] = &[
+    "from", "to", "via", "likelihood", "delay", "guard", "keeps", "applies", "because", "source",
+];
+
+/// A cause whose ends are still names, with the place of its text.
+struct LooseCause<'n> {
+    case: usize,
+    fields: Fields<'n>,
+    from: String,
+    to: String,
+}
+
+struct Loader<'n> {
+    pack: Pack,
+    causes: Vec<LooseCause<'n>>,
+    /// (state id, rest) pairs to be tied.
+    checks: Vec<(Fields<'n>, String, String, Cost)>,
+    breakers: Vec<(Fields<'n>, String, String)>,
+    /// Where each state was declared, for messages.
+    places: Vec<(String, String, u32)>,
+    errors: Vec<LoadError>,
+}
+
+pub fn load(files: &[PackFile]) -> Result<Pack, Vec<LoadError>> {
+    let mut errors = Vec::new();
+    if files.len() > MAX_FILES {
+        let message = format!("more than {MAX_FILES} files");
+        return Err(vec![LoadError { path: String::new(), line: 1, column: 1, message }]);
+    }
+    let mut parsed: Vec<(&PackFile, Node)> = Vec::new();
+    for file in files {
+        let is_case = file.path.ends_with("/case.yaml") || file.path == "case.yaml";
+        let is_pack = file.path == "pack.yaml" || file.path.ends_with("/pack.yaml");
+        if !is_case && !is_pack {
+            continue;
+        }
+        match plimsoll_yaml::parse(&file.text, &Limits::USER_FILE) {
+            Ok(node) => parsed.push((file, node)),
+            Err(error) => errors.push(LoadError {
+                path: file.path.clone(),
+                line: error.line,
+                column: error.column,
+                message: error.message,
+            }),
+        }
+    }
+    parsed.sort_by(|a, b| a.0.path.cmp(&b.0.path));
+    let mut loader = Loader {
+        pack: Pack::default(),
+        causes: Vec::new(),
+        checks: Vec::new(),
+        breakers: Vec::new(),
+        places: Vec::new(),
+        errors,
+    };
+    for (file, node) in &parsed {
+        if file.path.ends_with("pack.yaml") {
+            loader.pack_file(&file.path, node);
+        } else {
+            loader.case_file(&file.path, node);
+        }
+    }
+    loader.tie()
+}
+
+impl<'n> Loader<'n> {
+    fn pack_file(&mut self, path: &'n str, node: &'n Node) {
+        let known = ["name", "format", "operators"];
+        let Some(fields) = Fields::new(path, node, &known, &mut self.errors) else { return };
+        if let Some(format) = fields.get("format")
+            && format.as_int() != Some(1)
+        {
+            self.errors.push(fields.error(format, "this Plimsoll reads pack format 1"));
+        }
+        for item in fields.list("operators", &mut self.errors) {
+            let known = ["name", "needs", "namespaces"];
+            let Some(operator) = Fields::new(path, item, &known, &mut self.errors) else { continue };
+            let name = operator.required("name", &mut self.errors);
+            let needs = operator.texts("needs", &mut self.errors);
+            for namespace in operator.texts("namespaces", &mut self.errors) {
+                self.pack.namespaces.insert(namespace, name.clone());
+            }
+            self.pack.operator_needs.entry(name).or_default().extend(needs);
+        }
+    }
+
+    fn case_file(&mut self, path: &'n str, node: &'n Node) {
+        let Some(fields) = Fields::new(path, node, CASE_KEYS, &mut self.errors) else { return };
+        let id = fields.required("id", &mut self.errors);
+        let folder = path.strip_suffix("/case.yaml").and_then(|p| p.rsplit('/').next());
+        if let Some(folder) = folder
+            && folder != id
+        {
+            self.errors.push(fields.here(format!("id '{id}' must be the folder's name, '{folder}'")));
+        }
+        let case = self.pack.cases.len();
+        self.pack.cases.push(Case {
+            path: path.into(),
+            title: fields.required("title", &mut self.errors),
+            catalogue: fields.text("catalogue", &mut self.errors).map(str::to_string),
+            id,
+        });
+        for item in fields.list("signatures", &mut self.errors) {
+            self.signature(path, item);
+        }
+        for item in fields.list("states", &mut self.errors) {
+            self.state(path, case, item);
+        }
+        for item in fields.list("causes", &mut self.errors) {
+            let Some(fields) = Fields::new(path, item, CAUSE_KEYS, &mut self.errors) else { continue };
+            let from = fields.required("from", &mut self.errors);
+            let to = fields.required("to", &mut self.errors);
+            self.causes.push(LooseCause { case, fields, from, to });
+        }
+        for item in fields.list("checks", &mut self.errors) {
+            let Some(fields) = Fields::new(path, item, &["for", "how", "cost"], &mut self.errors) else { continue };
+            let state = fields.required("for", &mut self.errors);
+            let how = fields.required("how", &mut self.errors);
+            let costs = [("low", Cost::Low), ("medium", Cost::Medium), ("high", Cost::High)];
+            let cost = fields.word("cost", &costs, &mut self.errors).unwrap_or(Cost::Medium);
+            self.checks.push((fields, state, how, cost));
+        }
+        for item in fields.list("breakers", &mut self.errors) {
+            let Some(fields) = Fields::new(path, item, &["state", "action"], &mut self.errors) else { continue };
+            let state = fields.required("state", &mut self.errors);
+            let action = fields.required("action", &mut self.errors);
+            self.breakers.push((fields, state, action));
+        }
+    }
+
+    fn signature(&mut self, path: &'n str, item: &'n Node) {
+        let known = ["id", "on", "logs", "contains", "pattern", "entity"];
+        let Some(fields) = Fields::new(path, item, &known, &mut self.errors) else { return };
+        let id = fields.required("id", &mut self.errors);
+        let on = fields.required("on", &mut self.errors);
+        self.kind_exists(&fields, "on", &on);
+        let contains = fields.texts("contains", &mut self.errors);
+        if contains.first().is_none_or(|literal| literal.len() < 6) {
+            // A short literal would stop the scan on every other line of a log.
+            self.errors.push(fields.here("'contains' needs a first text of at least 6 characters"));
+        }
+        let pattern = fields.text("pattern", &mut self.errors).map(str::to_string);
+        if let (Some(pattern), Some(node)) = (&pattern, fields.get("pattern"))
+            && let Err(error) = regex::RegexBuilder::new(pattern).size_limit(1 << 20).build()
+        {
+            let reason = error.to_string();
+            let last = reason.lines().last().unwrap_or_default().to_string();
+            self.errors.push(fields.error(node, format!("not a pattern: {last}")));
+        }
+        let logs = fields.texts("logs", &mut self.errors);
+        for selector in &logs {
+            let kind = selector.split('/').next().unwrap_or_default();
+            if !["unit", "pod", "static", "console"].contains(&kind) {
+                self.errors.push(fields.here(format!(
+                    "log selector '{selector}' must start with unit/, pod/, static/ or console"
+                )));
+            }
+        }
+        if self.pack.signatures.iter().any(|known| known.spec.id == id) {
+            self.errors.push(fields.here(format!("signature '{id}' is declared twice")));
+        }
+        let entity = fields.text("entity", &mut self.errors).map(str::to_string);
+        if let Some(text) = &entity
+            && text.parse::<plimsoll_model::EntityId>().map(|id| id.kind).ok().as_deref() != Some(on.as_str())
+        {
+            self.errors.push(fields.here(format!("entity '{text}' is not a {on}")));
+        }
+        self.pack.signatures.push(SignatureRule {
+            spec: Signature { id, contains, pattern, logs },
+            on,
+            entity,
+        });
+    }
+
+    fn state(&mut self, path: &'n str, case: usize, item: &'n Node) {
+        let Some(fields) = Fields::new(path, item, STATE_KEYS, &mut self.errors) else { return };
+        let id = fields.required("id", &mut self.errors);
+        let on = fields.required("on", &mut self.errors);
+        self.kind_exists(&fields, "on", &on);
+        if let Some((_, file, line)) = self.places.iter().find(|(known, _, _)| *known == id) {
+            self.errors.push(fields.here(format!("state '{id}' is declared already, {file}:{line}")));
+        }
+        self.places.push((id.clone(), path.into(), item.line));
+        let Some(when) = self.predicate(&fields, "when", &[("self", &on), ("cluster", "Cluster")]) else {
+            if fields.get("when").is_none() {
+                self.errors.push(fields.here("'when' is missing"));
+            }
+            return;
+        };
+        let scope = [("self", on.as_str()), ("cluster", "Cluster")];
+        let since = self.predicate(&fields, "since", &scope);
+        let recovered = self.predicate(&fields, "recovered", &scope);
+        let transient = when.reads_of("self").iter().any(|p| p.starts_with("logs.") || p.starts_with("events."));
+        if transient && fields.get("recovered").is_none() {
+            self.errors.push(fields.here(
+                "a state seen in logs or events needs 'recovered': a transient that is over must not be blamed",
+            ));
+        }
+        let priors = [("common", Prior::Common), ("uncommon", Prior::Uncommon), ("rare", Prior::Rare)];
+        let roles = [("fault", Role::Fault), ("expected", Role::Expected), ("note", Role::Note)];
+        let signs = [("strong", false), ("weak", true)];
+        let mut recovery = Vec::new();
+        for item in fields.list("recovery", &mut self.errors) {
+            recovery.extend(self.recovery(path, &on, item));
+        }
+        let role = fields.word("role", &roles, &mut self.errors).unwrap_or(Role::Fault);
+        let root = fields.word("root", &priors, &mut self.errors);
+        if root.is_some() && role != Role::Fault {
+            self.errors.push(fields.here("only a fault can be a root"));
+        }
+        let rule = StateRule {
+            case,
+            summary: fields.required("summary", &mut self.errors),
+            when,
+            since,
+            recovered,
+            root,
+            role,
+            weak: fields.word("sign", &signs, &mut self.errors).unwrap_or(false),
+            refines: fields.text("refines", &mut self.errors).map(str::to_string),
+            applies: self.applies(&fields),
+            recovery,
+            folklore: fields.texts("folklore", &mut self.errors),
+            id,
+            on,
+        };
+        self.pack.states.push(rule);
+    }
+
+    fn recovery(&mut self, path: &'n str, on: &str, item: &'n Node) -> Option<Recovery> {
+        let known = ["when", "verdict", "repair", "summary", "minutes", "reinstall_minutes", "blast"];
+        let fields = Fields::new(path, item, &known, &mut self.errors)?;
+        let verdicts = [
+            ("recoverable", Verdict::Recoverable),
+            ("data-at-risk", Verdict::DataAtRisk),
+            ("reinstall", Verdict::Reinstall),
+            ("escalate", Verdict::Escalate),
+        ];
+        let when = self.predicate(&fields, "when", &[("self", on), ("cluster", "Cluster")]);
+        let verdict = fields.word("verdict", &verdicts, &mut self.errors);
+        if fields.get("verdict").is_none() {
+            self.errors.push(fields.here("'verdict' is missing"));
+        }
+        Some(Recovery {
+            when,
+            verdict: verdict.unwrap_or(Verdict::Escalate),
+            repair: fields.required("repair", &mut self.errors),
+            summary: fields.required("summary", &mut self.errors),
+            minutes: fields.number("minutes", &mut self.errors),
+            reinstall_minutes: fields.number("reinstall_minutes", &mut self.errors),
+            blast: fields.number("blast", &mut self.errors).and_then(|blast| u8::try_from(blast).ok()),
+        })
+    }
+
+    fn applies(&mut self, fields: &Fields<'n>) -> Applies {
+        let Some(node) = fields.get("applies") else { return Applies::default() };
+        let known = ["versions", "platforms", "topologies"];
+        let Some(inner) = Fields::new(fields.path, node, &known, &mut self.errors) else {
+            return Applies::default();
+        };
+        let mut applies = Applies {
+            platforms: inner.texts("platforms", &mut self.errors),
+            topologies: inner.texts("topologies", &mut self.errors),
+            ..Applies::default()
+        };
+        if let Some(range) = inner.text("versions", &mut self.errors) {
+            // `4.12..4.18`, `4.19..`, `..4.18`
+            let minor = |text: &str| text.trim().strip_prefix("4.").and_then(|m| m.parse::<i64>().ok());
+            match range.split_once("..") {
+                Some((from, to)) if from.trim().is_empty() || minor(from).is_some() => {
+                    applies.from_minor = minor(from);
+                    applies.to_minor = minor(to);
+                }
+                _ => self.errors.push(inner.here("'versions' must look like 4.12..4.18, 4.19.. or ..4.18")),
+            }
+        }
+        applies
+    }
+
+    fn kind_exists(&mut self, fields: &Fields<'n>, key: &str, kind: &str) {
+        if !kind.is_empty() && !schema::has_kind(kind) {
+            let node = fields.get(key);
+            let message = format!("no kind '{kind}' among the facts");
+            self.errors.push(node.map_or_else(|| fields.here(&message), |node| fields.error(node, &message)));
+        }
+    }
+
+    /// Compiles the expression at `key` and checks that it reads facts that exist.
+    fn predicate(&mut self, fields: &Fields<'n>, key: &str, scope: &[(&str, &str)]) -> Option<Predicate> {
+        let node = fields.get(key)?;
+        let text = fields.text(key, &mut self.errors)?;
+        let mut variables: Vec<&str> = scope.iter().map(|(variable, _)| *variable).collect();
+        variables.push("now");
+        match predicate::compile(text.trim(), &variables) {
+            Ok(predicate) => {
+                for (variable, kind) in scope {
+                    for path in predicate.reads_of(variable) {
+                        if schema::has_kind(kind) && !schema::has_fact(kind, path) {
+                            self.errors.push(fields.error(node, format!("{kind} has no fact '{path}'")));
+                        }
+                    }
+                }
+                Some(predicate)
+            }
+            Err(refused) => {
+                let mut error = fields.error(node, format!("in '{key}': {}", refused.message));
+                error.line += refused.line - 1;
+                error.column = if refused.line > 1 { refused.column } else { error.column + refused.column - 1 };
+                self.errors.push(error);
+                None
+            }
+        }
+    }
+
+    /// Second pass: names to indices.
+    fn tie(mut self) -> Result<Pack, Vec<LoadError>> {
+        self.pack.states.sort_by(|a, b| a.id.cmp(&b.id));
+        self.pack.signatures.sort_by(|a, b| a.spec.id.cmp(&b.spec.id));
+        self.check_references();
+        for loose in std::mem::take(&mut self.causes) {
+            self.cause(loose);
+        }
+        self.pack.causes.sort_by(|a, b| a.id.cmp(&b.id));
+        for (fields, state, how, cost) in std::mem::take(&mut self.checks) {
+            match self.pack.state(&state) {
+                Some(state) => self.pack.checks.push(CheckRule { state, how, cost }),
+                None => self.errors.push(fields.here(format!("no state '{state}'"))),
+            }
+        }
+        for (fields, state, action) in std::mem::take(&mut self.breakers) {
+            match self.pack.state(&state) {
+                Some(state) => self.pack.breakers.push(BreakerRule { state, action }),
+                None => self.errors.push(fields.here(format!("no state '{state}'"))),
+            }
+        }
+        if self.errors.is_empty() {
+            return Ok(self.pack);
+        }
+        self.errors.sort();
+        self.errors.dedup();
+        Err(self.errors)
+    }
+
+    /// Refined states and signatures that predicates name must exist.
+    fn check_references(&mut self) {
+        let ids: Vec<&str> = self.pack.signatures.iter().map(|rule| rule.spec.id.as_str()).collect();
+        let places: BTreeMap<&str, (&str, u32)> =
+            self.places.iter().map(|(id, path, line)| (id.as_str(), (path.as_str(), *line))).collect();
+        for state in &self.pack.states {
+            let (path, line) = places.get(state.id.as_str()).copied().unwrap_or_default();
+            let mut complain = |message: String| {
+                self.errors.push(LoadError { path: path.into(), line, column: 1, message });
+            };
+            if let Some(general) = &state.refines
+                && !self.pack.states.iter().any(|other| other.id == *general && other.on == state.on)
+            {
+                complain(format!("refines '{general}', which is no state of a {}", state.on));
+            }
+            for fact in state.when.reads_of("self") {
+                let mut parts = fact.split('.');
+                if parts.next() == Some("logs")
+                    && let Some(signature) = parts.next()
+                    && !ids.contains(&signature)
+                {
+                    complain(format!("no signature '{signature}'"));
+                }
+            }
+        }
+    }
+
+    fn cause(&mut self, loose: LooseCause<'n>) {
+        let LooseCause { case, fields, from, to } = loose;
+        let (Some(from_index), Some(to_index)) = (self.pack.state(&from), self.pack.state(&to)) else {
+            let unknown = if self.pack.state(&from).is_none() { &from } else { &to };
+            self.errors.push(fields.here(format!("no state '{unknown}'")));
+            return;
+        };
+        let from_kind = self.pack.states[from_index].on.clone();
+        let to_kind = self.pack.states[to_index].on.clone();
+        let via = fields.required("via", &mut self.errors);
+        let via = match parse_via(&via, &from_kind, &to_kind) {
+            Ok(via) => via,
+            Err(message) => {
+                self.errors.push(fields.here(message));
+                return;
+            }
+        };
+        let words = [
+            ("always", Likelihood::Always),
+            ("usually", Likelihood::Usually),
+            ("sometimes", Likelihood::Sometimes),
+            ("rarely", Likelihood::Rarely),
+        ];
+        let likelihood = fields.word("likelihood", &words, &mut self.errors);
+        if fields.get("likelihood").is_none() {
+            self.errors.push(fields.here("'likelihood' is missing"));
+        }
+        let (delay_min, delay_max) = self.delay(&fields);
+        let scope = [("cause", from_kind.as_str()), ("effect", to_kind.as_str()), ("cluster", "Cluster")];
+        let guard = self.predicate(&fields, "guard", &scope);
+        let rule = CauseRule {
+            id: format!("{}/{from}->{to}", self.pack.cases[case].id),
+            from: from_index,
+            to: to_index,
+            via,
+            likelihood: likelihood.unwrap_or(Likelihood::Sometimes),
+            delay_min,
+            delay_max,
+            guard,
+            keeps: fields.flag("keeps", &mut self.errors),
+            applies: self.applies(&fields),
+            because: fields.required("because", &mut self.errors),
+            source: fields.required("source", &mut self.errors),
+        };
+        self.pack.causes.push(rule);
+    }
+
+    fn delay(&mut self, fields: &Fields<'n>) -> (Option<i64>, Option<i64>) {
+        let Some(node) = fields.get("delay") else { return (None, None) };
+        let mut bound = |key: &str| {
+            let value = node.get(key)?;
+            let seconds = value.as_text().and_then(duration);
+            if seconds.is_none() {
+                self.errors.push(fields.error(value, format!("'{key}' must look like 90s, 15m, 2h or 3d")));
+            }
+            seconds
+        };
+        (bound("min"), bound("max"))
+    }
+}
+
+/// `same`, `any`, or relations such as `pod-on-node~ operand-of`, checked kind by kind.
+fn parse_via(text: &str, from: &str, to: &str) -> Result<Via, String> {
+    match text {
+        "same" if from == to => return Ok(Via::Same),
+        "same" => return Err(format!("via 'same' needs one kind, not {from} and {to}")),
+        "any" => return Ok(Via::Any),
+        _ => {}
+    }
+    let mut at = from.to_string();
+    let mut path = Vec::new();
+    for step in text.split_whitespace() {
+        let (name, inverse) = step.strip_suffix('~').map_or((step, false), |name| (name, true));
+        // `workload-of` starts at two kinds; both rows are the same relation.
+        let rows = schema::RELATIONS.iter().filter(|(relation, _, _)| *relation == name);
+        let next = rows
+            .map(|(_, start, end)| if inverse { (*end, *start) } else { (*start, *end) })
+            .find(|(start, _)| *start == at || (name == "workload-of" && !inverse && at == "DaemonSet"))
+            .map(|(_, end)| end);
+        match next {
+            Some(next) => at = next.into(),
+            None => return Err(format!("no relation '{step}' from a {at}")),
+        }
+        path.push((name.to_string(), inverse));
+    }
+    if path.is_empty() || at != to {
+        return Err(format!("via '{text}' leads to a {at}, not to a {to}"));
+    }
+    Ok(Via::Path(path))
+}

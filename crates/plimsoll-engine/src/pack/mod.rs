@@ -1,0 +1,187 @@
+//! Failure knowledge as data: states, causes, checks and recovery, loaded from `case.yaml` files.
+//!
+//! Loading compiles every expression and checks every name, so that a pack that loads cannot fail
+//! later. What a pack may say is in `load`; what the words weigh is in the causes crate.
+
+mod fields;
+mod load;
+
+use std::collections::BTreeMap;
+
+use plimsoll_causes::{Likelihood, Prior};
+use plimsoll_model::diagnosis::{Cost, Verdict};
+use plimsoll_model::snapshot::Signature;
+
+use crate::predicate::Predicate;
+
+/// One file of a pack, by its path below the pack's folder.
+#[derive(Clone, Debug)]
+pub struct PackFile {
+    pub path: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[error("{path}:{line}:{column}: {message}")]
+pub struct LoadError {
+    pub path: String,
+    pub line: u32,
+    pub column: u32,
+    pub message: String,
+}
+
+#[derive(Debug, Default)]
+pub struct Pack {
+    pub cases: Vec<Case>,
+    /// Sorted by id.
+    pub states: Vec<StateRule>,
+    /// Sorted by rule id.
+    pub causes: Vec<CauseRule>,
+    /// Sorted by id.
+    pub signatures: Vec<SignatureRule>,
+    pub breakers: Vec<BreakerRule>,
+    pub checks: Vec<CheckRule>,
+    /// ClusterOperator → the ones it cannot work without.
+    operator_needs: BTreeMap<String, Vec<String>>,
+    /// Namespace → ClusterOperator.
+    namespaces: BTreeMap<String, String>,
+}
+
+/// One failure mode: a folder of the pack.
+#[derive(Debug)]
+pub struct Case {
+    pub id: String,
+    pub path: String,
+    pub title: String,
+    pub catalogue: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct StateRule {
+    pub id: String,
+    pub case: usize,
+    /// Kind of entity it is said of.
+    pub on: String,
+    pub summary: String,
+    pub when: Predicate,
+    pub since: Option<Predicate>,
+    pub recovered: Option<Predicate>,
+    pub root: Option<Prior>,
+    pub role: Role,
+    /// A weak sign alone convicts nobody.
+    pub weak: bool,
+    /// A more general state on the same entity that this one stands for.
+    pub refines: Option<String>,
+    pub applies: Applies,
+    pub recovery: Vec<Recovery>,
+    pub folklore: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Fault,
+    /// Planned work: explains, is never a fault.
+    Expected,
+    /// Worth showing, needs no explanation, blames nobody.
+    Note,
+}
+
+/// Where a state or cause holds. Empty lists and open ends mean everywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applies {
+    pub from_minor: Option<i64>,
+    pub to_minor: Option<i64>,
+    pub platforms: Vec<String>,
+    pub topologies: Vec<String>,
+}
+
+#[derive(Debug)]
+pub struct Recovery {
+    pub when: Option<Predicate>,
+    pub verdict: Verdict,
+    pub repair: String,
+    pub summary: String,
+    pub minutes: Option<u64>,
+    pub reinstall_minutes: Option<u64>,
+    pub blast: Option<u8>,
+}
+
+#[derive(Debug)]
+pub struct CauseRule {
+    /// `<case>/<from>-><to>`
+    pub id: String,
+    pub from: usize,
+    pub to: usize,
+    pub via: Via,
+    pub likelihood: Likelihood,
+    pub delay_min: Option<i64>,
+    pub delay_max: Option<i64>,
+    pub guard: Option<Predicate>,
+    /// Does not start its effect, but keeps it from ending: what closes a deadlock.
+    pub keeps: bool,
+    pub applies: Applies,
+    pub because: String,
+    pub source: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Via {
+    Same,
+    /// Every pair of entities of the two kinds, narrowed by the guard.
+    Any,
+    /// Relations to follow; `true` walks one against its direction.
+    Path(Vec<(String, bool)>),
+}
+
+#[derive(Debug)]
+pub struct SignatureRule {
+    pub spec: Signature,
+    pub on: String,
+    /// Entity it speaks of, with `{capture}`; else the machine or pod whose log it is.
+    pub entity: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct BreakerRule {
+    pub state: usize,
+    pub action: String,
+}
+
+#[derive(Debug)]
+pub struct CheckRule {
+    pub state: usize,
+    pub how: String,
+    pub cost: Cost,
+}
+
+impl Pack {
+    /// Loads and checks a whole pack; every error at once.
+    pub fn load(files: &[PackFile]) -> Result<Pack, Vec<LoadError>> {
+        load::load(files)
+    }
+
+    pub fn state(&self, id: &str) -> Option<usize> {
+        self.states.binary_search_by(|state| state.id.as_str().cmp(id)).ok()
+    }
+
+    pub fn operators_needed_by(&self, operator: &str) -> &[String] {
+        self.operator_needs.get(operator).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    pub fn operator_of_namespace(&self, namespace: &str) -> Option<&str> {
+        self.namespaces.get(namespace).map(String::as_str)
+    }
+}
+
+impl Applies {
+    /// False only when it is known not to apply.
+    pub fn to(&self, minor: Option<i64>, platform: Option<&str>, topology: Option<&str>) -> bool {
+        let within = minor.is_none_or(|minor| {
+            self.from_minor.is_none_or(|from| minor >= from) && self.to_minor.is_none_or(|to| minor <= to)
+        });
+        let named = |list: &[String], value: Option<&str>| {
+            list.is_empty() || value.is_none_or(|value| list.iter().any(|item| item.eq_ignore_ascii_case(value)))
+        };
+        within && named(&self.platforms, platform) && named(&self.topologies, topology)
+    }
+}

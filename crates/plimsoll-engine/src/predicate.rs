@@ -1,0 +1,337 @@
+//! CEL leaf predicates: compiled once, bounded before they ever run, three-valued when they do.
+//!
+//! The only place that knows the CEL crate. A pack is untrusted input, and the interpreter has no
+//! budget of its own, so the cost of an expression is bounded from its shape: source length,
+//! nesting, number of nodes, and nodes × list sizes for comprehensions. Time is limited by that
+//! product rather than by a clock, so the same pack always behaves the same.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use kube_cel::KubeCelExt;
+use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
+use kube_cel::cel::objects::{Key, Map};
+use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
+use plimsoll_model::Value;
+
+const MAX_SOURCE: usize = 1500;
+const MAX_NESTING: usize = 24;
+const MAX_TOKENS: usize = 400;
+const MAX_NODES: usize = 600;
+/// Lists in facts are cut to this length, see `to_cel`.
+pub const MAX_LIST: usize = 256;
+/// Evaluated nodes an expression may need at worst.
+const MAX_COST: usize = 40_000_000;
+
+/// What an expression says of an entity. A missing fact makes it unknown, never false.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Truth {
+    True,
+    False,
+    /// What was missing.
+    Unknown(String),
+}
+
+#[derive(Debug)]
+pub struct Predicate {
+    program: Program,
+    /// Fact paths read from each variable (`self` → `degraded.status`), for proofs and checks.
+    pub reads: BTreeMap<String, BTreeSet<String>>,
+    pub source: String,
+}
+
+/// Why an expression was refused, and the column in its source where known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub message: String,
+    pub line: u32,
+    pub column: u32,
+}
+
+fn refuse(message: impl Into<String>) -> Refused {
+    Refused { message: message.into(), line: 1, column: 1 }
+}
+
+/// Compiles `source`, which may name only `variables`.
+pub fn compile(source: &str, variables: &[&str]) -> Result<Predicate, Refused> {
+    check_shape(source)?;
+    let program = Program::compile(source).map_err(|errors| {
+        let first = errors.errors.first();
+        let (line, column) = first.map_or((1, 1), |error| error.pos);
+        Refused {
+            message: first.map_or_else(|| errors.to_string(), |error| error.msg.clone()),
+            line: u32::try_from(line.max(1)).unwrap_or(1),
+            column: u32::try_from(column.max(1)).unwrap_or(1),
+        }
+    })?;
+    let mut survey = Survey { bound: Vec::new(), nodes: 0, cost: 0, problem: None, reads: BTreeMap::new() };
+    survey.visit(program.expression(), variables, 1);
+    if let Some(problem) = survey.problem {
+        return Err(refuse(problem));
+    }
+    if survey.nodes > MAX_NODES {
+        return Err(refuse(format!("more than {MAX_NODES} parts")));
+    }
+    if survey.cost > MAX_COST {
+        return Err(refuse("nested list macros would take too long"));
+    }
+    for function in program.references().functions() {
+        if !function_is_known(function) {
+            return Err(refuse(format!("no function '{function}'")));
+        }
+    }
+    let reads = survey.reads;
+    Ok(Predicate { program, reads, source: source.into() })
+}
+
+/// Before the parser sees it: its recursion follows the nesting of the source.
+fn check_shape(source: &str) -> Result<(), Refused> {
+    if source.len() > MAX_SOURCE {
+        return Err(refuse(format!("longer than {MAX_SOURCE} bytes")));
+    }
+    let (mut depth, mut tokens, mut quote, mut in_word) = (0usize, 0usize, None, false);
+    let mut escaped = false;
+    for c in source.chars() {
+        if let Some(open) = quote {
+            if !escaped && c == open {
+                quote = None;
+            }
+            escaped = c == '\\' && !escaped;
+            continue;
+        }
+        let word = c.is_alphanumeric() || c == '_';
+        if !c.is_whitespace() && (!word || !in_word) {
+            tokens += 1;
+        }
+        in_word = word;
+        match c {
+            '"' | '\'' => quote = Some(c),
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_NESTING || tokens > MAX_TOKENS {
+            return Err(refuse("too long or nested too deep"));
+        }
+    }
+    Ok(())
+}
+
+const OPERATORS: &[&str] = &["_", "@", "!"];
+const FUNCTIONS: &[&str] = &[
+    "contains", "startsWith", "endsWith", "matches", "size", "has", "all", "exists", "exists_one",
+    "map", "filter", "int", "string", "double", "max", "min", "minutes", "hours", "lowerAscii",
+    "split", "trim", "ip", "cidr", "containsIP", "isIP", "isCIDR", "semver", "isLessThan",
+    "isGreaterThan", "compareTo", "indexOf", "replace", "substring", "find",
+];
+
+fn function_is_known(name: &str) -> bool {
+    OPERATORS.iter().any(|operator| name.starts_with(operator)) || FUNCTIONS.contains(&name)
+}
+
+struct Survey<'e> {
+    bound: Vec<&'e str>,
+    nodes: usize,
+    cost: usize,
+    problem: Option<String>,
+    reads: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl<'e> Survey<'e> {
+    fn visit(&mut self, node: &'e IdedExpr, variables: &[&str], times: usize) {
+        self.nodes += 1;
+        self.cost = self.cost.saturating_add(times);
+        if let Some((variable, path)) = fact_path(node)
+            && variables.contains(&variable.as_str())
+        {
+            self.reads.entry(variable).or_default().insert(path.join("."));
+        }
+        match &node.expr {
+            Expr::Unspecified | Expr::Literal(_) => {}
+            Expr::Ident(name) => {
+                let known = variables.contains(&name.as_str())
+                    || self.bound.contains(&name.as_str())
+                    || name.starts_with('@');
+                if !known {
+                    self.problem.get_or_insert(format!("no variable '{name}'"));
+                }
+            }
+            Expr::Select(select) => self.visit(&select.operand, variables, times),
+            Expr::Call(call) => {
+                call.target.iter().for_each(|target| self.visit(target, variables, times));
+                call.args.iter().for_each(|arg| self.visit(arg, variables, times));
+            }
+            Expr::List(list) => {
+                list.elements.iter().for_each(|element| self.visit(element, variables, times));
+            }
+            Expr::Map(map) => map.entries.iter().for_each(|e| self.entry(&e.expr, variables, times)),
+            Expr::Struct(_) => {
+                self.problem.get_or_insert("messages are not supported".into());
+            }
+            Expr::Comprehension(inner) => {
+                self.visit(&inner.iter_range, variables, times);
+                self.visit(&inner.accu_init, variables, times);
+                let depth = self.bound.len();
+                self.bound.push(&inner.iter_var);
+                self.bound.extend(inner.iter_var2.as_deref());
+                self.bound.push(&inner.accu_var);
+                let times = times.saturating_mul(MAX_LIST);
+                self.visit(&inner.loop_cond, variables, times);
+                self.visit(&inner.loop_step, variables, times);
+                self.visit(&inner.result, variables, times);
+                self.bound.truncate(depth);
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &'e EntryExpr, variables: &[&str], times: usize) {
+        match entry {
+            EntryExpr::StructField(field) => self.visit(&field.value, variables, times),
+            EntryExpr::MapEntry(entry) => {
+                self.visit(&entry.key, variables, times);
+                self.visit(&entry.value, variables, times);
+            }
+        }
+    }
+}
+
+/// `self.logs['kubelet-anonymous'].count` → (`self`, [`logs`, `kubelet-anonymous`, `count`]).
+fn fact_path(node: &IdedExpr) -> Option<(String, Vec<String>)> {
+    match &node.expr {
+        Expr::Ident(name) => Some((name.clone(), Vec::new())),
+        Expr::Select(select) => {
+            let (variable, mut path) = fact_path(&select.operand)?;
+            path.push(select.field.clone());
+            Some((variable, path))
+        }
+        Expr::Call(call) if call.func_name == "_[_]" => {
+            let (variable, mut path) = fact_path(call.args.first()?)?;
+            let Expr::Literal(LiteralValue::String(key)) = &call.args.get(1)?.expr else {
+                return Some((variable, path));
+            };
+            path.push(key.inner().to_string());
+            Some((variable, path))
+        }
+        _ => None,
+    }
+}
+
+/// Functions are registered once; entities are bound in scopes below it.
+pub fn root_context() -> Context<'static> {
+    let mut context = Context::default().with_all();
+    context.add_function("minutes", |n: i64| n.saturating_mul(60));
+    context.add_function("hours", |n: i64| n.saturating_mul(3600));
+    context
+}
+
+impl Predicate {
+    pub fn truth(&self, context: &Context<'_>) -> Truth {
+        match self.program.execute(context) {
+            Ok(Cel::Bool(true)) => Truth::True,
+            Ok(Cel::Bool(false)) => Truth::False,
+            Ok(other) => Truth::Unknown(format!("not a yes or no: {other:?}")),
+            Err(error) => Truth::Unknown(missing(&error)),
+        }
+    }
+
+    /// The expression's value as whole seconds, for onsets.
+    pub fn seconds(&self, context: &Context<'_>) -> Option<i64> {
+        match self.program.execute(context) {
+            Ok(Cel::Int(seconds)) => Some(seconds),
+            _ => None,
+        }
+    }
+
+    /// Longest fact paths read from `variable`, sorted.
+    pub fn reads_of(&self, variable: &str) -> Vec<&str> {
+        self.reads.get(variable).into_iter().flatten().map(String::as_str).collect()
+    }
+}
+
+fn missing(error: &ExecutionError) -> String {
+    match error {
+        ExecutionError::NoSuchKey(key) => format!("no {key}"),
+        ExecutionError::UndeclaredReference(name) => format!("no {name}"),
+        other => plimsoll_model::clip(&other.to_string()),
+    }
+}
+
+/// Facts as CEL sees them: times are seconds since 1970.
+pub fn to_cel(value: &Value) -> Cel {
+    match value {
+        Value::Null => Cel::Null,
+        Value::Bool(value) => Cel::Bool(*value),
+        Value::Int(value) => Cel::Int(*value),
+        Value::UInt(value) => Cel::UInt(*value),
+        Value::Float(value) => Cel::Float(*value),
+        Value::Text(text) => Cel::String(Arc::new(text.clone())),
+        Value::Time(time) => Cel::Int(time.as_second()),
+        Value::List(items) => {
+            Cel::List(Arc::new(items.iter().take(MAX_LIST).map(to_cel).collect()))
+        }
+        Value::Map(map) => facts_to_cel(map),
+    }
+}
+
+pub fn facts_to_cel(map: &BTreeMap<String, Value>) -> Cel {
+    let entries: HashMap<Key, Cel> =
+        map.iter().map(|(key, value)| (Key::from(key.as_str()), to_cel(value))).collect();
+    Cel::Map(Map { map: Arc::new(entries) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn eval(source: &str, facts: &[(&str, Value)]) -> Truth {
+        let predicate = compile(source, &["self", "now"]).unwrap();
+        let root = root_context();
+        let mut scope = root.new_inner_scope();
+        let facts = facts.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
+        scope.add_variable_from_value("self", facts_to_cel(&facts));
+        scope.add_variable_from_value("now", Cel::Int(1000));
+        predicate.truth(&scope)
+    }
+
+    #[test]
+    fn a_missing_fact_is_unknown_and_known_parts_still_decide() {
+        let yes = [("a", Value::Bool(true))];
+        assert_eq!(eval("self.a", &yes), Truth::True);
+        assert_eq!(eval("!self.a", &yes), Truth::False);
+        assert!(matches!(eval("self.b", &yes), Truth::Unknown(_)));
+        assert!(matches!(eval("self.b.c > 3", &yes), Truth::Unknown(_)));
+        assert_eq!(eval("self.b || self.a", &yes), Truth::True);
+        assert_eq!(eval("self.a || self.b", &yes), Truth::True);
+        assert_eq!(eval("self.b && !self.a", &yes), Truth::False);
+        assert_eq!(eval("!self.a && self.b", &yes), Truth::False);
+        assert!(matches!(eval("self.b && self.a", &yes), Truth::Unknown(_)));
+        assert!(matches!(eval("self.list.exists(x, x == 'a')", &yes), Truth::Unknown(_)));
+    }
+
+    #[test]
+    fn times_are_seconds_and_helpers_make_them_readable() {
+        let facts = [("since", Value::Int(100))];
+        assert_eq!(eval("now - self.since >= minutes(15)", &facts), Truth::True);
+        assert_eq!(eval("now - self.since >= hours(1)", &facts), Truth::False);
+    }
+
+    #[test]
+    fn reads_are_listed_for_the_proof() {
+        let p = compile("self.logs['a-b'].count > 0 && self.degraded.status == 'True'", &["self"]);
+        let p = p.unwrap();
+        assert!(p.reads["self"].contains("logs.a-b.count"));
+        assert!(p.reads["self"].contains("degraded.status"));
+    }
+
+    #[test]
+    fn what_could_cost_too_much_is_refused_at_load() {
+        assert!(compile(&"(".repeat(3000), &[]).is_err());
+        assert!(compile(&format!("1{}", "+1".repeat(700)), &[]).is_err());
+        let nested = "self.a.all(x, self.a.all(y, self.a.all(z, self.a.all(w, true))))";
+        assert!(compile(nested, &["self"]).is_err());
+        assert!(compile("self.a.all(x, x)", &["self"]).is_ok());
+        assert!(compile("slef.a", &["self"]).unwrap_err().message.contains("slef"));
+        assert!(compile("frobnicate(self.a)", &["self"]).unwrap_err().message.contains("frob"));
+        assert!(compile("self.a ==", &["self"]).is_err());
+    }
+}

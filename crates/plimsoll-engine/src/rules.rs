@@ -1,0 +1,165 @@
+//! Facts → states: every rule on every entity of its kind, true, false or unknown.
+
+use std::collections::BTreeMap;
+
+use kube_cel::cel::{Context, Value as Cel};
+use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Time, Value};
+use rayon::prelude::*;
+
+use crate::pack::{Pack, StateRule};
+use crate::predicate::{Predicate, Truth, facts_to_cel, root_context};
+
+/// Proofs quoted for one state; the rest is in the same files.
+const MAX_EVIDENCE: usize = 8;
+
+/// One state of one entity.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    pub state: usize,
+    pub truth: Truth,
+    /// It was true and is over.
+    pub recovered: bool,
+    pub since: Option<Time>,
+    /// False: it may have begun before `since`.
+    pub since_exact: bool,
+    /// The sign is weak: by its rule, or because its time could not be told.
+    pub weak: bool,
+}
+
+/// Everything known of the cluster that decides where a rule applies.
+#[derive(Clone, Debug, Default)]
+pub struct Setting {
+    pub minor: Option<i64>,
+    pub platform: Option<String>,
+    pub topology: Option<String>,
+}
+
+impl Setting {
+    pub fn of(base: &FactBase) -> Self {
+        let cluster = base.entities.get(&EntityId::cluster());
+        let fact = |name: &str| cluster.and_then(|cluster| cluster.facts.get(name));
+        let text = |name: &str| fact(name).and_then(Value::text).map(str::to_string);
+        let minor = match fact("minor") {
+            Some(Value::Int(minor)) => Some(*minor),
+            _ => None,
+        };
+        Self { minor, platform: text("platform"), topology: text("topology") }
+    }
+}
+
+/// States of every entity, in the pack's order.
+pub type States = BTreeMap<EntityId, Vec<Instance>>;
+
+pub fn run(pack: &Pack, base: &FactBase) -> States {
+    let setting = Setting::of(base);
+    let mut by_kind: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, state) in pack.states.iter().enumerate() {
+        let applies =
+            state.applies.to(setting.minor, setting.platform.as_deref(), setting.topology.as_deref());
+        if applies {
+            by_kind.entry(state.on.as_str()).or_default().push(index);
+        }
+    }
+    let cluster = base.entities.get(&EntityId::cluster());
+    let cluster = cluster.map_or_else(|| facts_to_cel(&BTreeMap::new()), |c| bound(&EntityId::cluster(), c));
+    let entities: Vec<(&EntityId, &Entity)> =
+        base.entities.iter().filter(|(id, _)| by_kind.contains_key(id.kind.as_str())).collect();
+    entities
+        .par_iter()
+        .map_init(
+            || shared(base, &cluster),
+            |shared, (id, entity)| {
+                let mut scope = shared.new_inner_scope();
+                scope.add_variable_from_value("self", bound(id, entity));
+                let rules = &by_kind[id.kind.as_str()];
+                let instances =
+                    rules.iter().map(|index| evaluate(*index, &pack.states[*index], entity, &scope)).collect();
+                ((*id).clone(), instances)
+            },
+        )
+        .collect()
+}
+
+/// A context with what every predicate may read: `now` and `cluster`.
+pub fn shared(base: &FactBase, cluster: &Cel) -> Context<'static> {
+    let mut context = root_context();
+    context.add_variable_from_value("cluster", cluster.clone());
+    if let Some(now) = base.now {
+        context.add_variable_from_value("now", Cel::Int(now.as_second()));
+    }
+    context
+}
+
+/// An entity's facts with its own name among them.
+pub fn bound(id: &EntityId, entity: &Entity) -> Cel {
+    let mut facts = entity.facts.clone();
+    facts.insert("name".into(), id.name.as_str().into());
+    facts.insert("kind".into(), id.kind.as_str().into());
+    if let Some(namespace) = &id.namespace {
+        facts.insert("namespace".into(), namespace.as_str().into());
+    }
+    facts_to_cel(&facts)
+}
+
+fn evaluate(index: usize, rule: &StateRule, entity: &Entity, scope: &Context<'_>) -> Instance {
+    let truth = rule.when.truth(scope);
+    let mut instance = Instance {
+        state: index,
+        recovered: false,
+        since: None,
+        since_exact: true,
+        weak: rule.weak,
+        truth,
+    };
+    if instance.truth != Truth::True {
+        return instance;
+    }
+    if let Some(recovered) = &rule.recovered {
+        match recovered.truth(scope) {
+            Truth::True => instance.recovered = true,
+            Truth::False => {}
+            // Seen, but not known to be still there.
+            Truth::Unknown(_) => instance.weak = true,
+        }
+    }
+    if let Some(since) = &rule.since {
+        instance.since = since.seconds(scope).and_then(|seconds| Time::from_second(seconds).ok());
+        instance.since_exact = !starts_with_its_log(since, entity);
+    }
+    instance
+}
+
+/// A first hit at the very start of a log says only that it began no later.
+fn starts_with_its_log(since: &Predicate, entity: &Entity) -> bool {
+    since.reads_of("self").iter().any(|path| {
+        let Some(signature) = path.strip_prefix("logs.").and_then(|p| p.split('.').next()) else { return false };
+        let hit = entity.facts.get("logs").and_then(|logs| logs.get(signature));
+        let at = |key: &str| match hit.and_then(|hit| hit.get(key)) {
+            Some(Value::Time(time)) => Some(time.as_second()),
+            _ => None,
+        };
+        matches!((at("from"), at("first")), (Some(from), Some(first)) if first - from < 60)
+    })
+}
+
+/// Where the facts that a predicate read are written down.
+pub fn proof(predicate: &Predicate, entity: &Entity) -> Vec<Evidence> {
+    let mut found: Vec<Evidence> = Vec::new();
+    for path in predicate.reads_of("self") {
+        let mut prefix = path;
+        loop {
+            if let Some(evidence) = entity.provenance.get(prefix) {
+                found.extend(evidence.iter().filter(|at| !found.contains(at)).cloned().collect::<Vec<_>>());
+                break;
+            }
+            match prefix.rsplit_once('.') {
+                Some((shorter, _)) => prefix = shorter,
+                None => break,
+            }
+        }
+    }
+    // Log lines say most, then what carries a time; a bare field last.
+    found.sort_by_key(|at| (at.pointer.is_some(), at.time.is_none()));
+    found.truncate(MAX_EVIDENCE);
+    found
+}

@@ -1,0 +1,68 @@
+//! Fills `{fact.path}` in a pack's sentences with what is known of the entity.
+
+use plimsoll_model::{Entity, EntityId, Value, clip};
+
+pub fn fill(template: &str, id: &EntityId, entity: Option<&Entity>) -> String {
+    let mut out = String::with_capacity(template.len() + 32);
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        out.push_str(&rest[..open]);
+        let after = &rest[open + 1..];
+        let Some(close) = after.find('}') else {
+            out.push_str(&rest[open..]);
+            return out;
+        };
+        out.push_str(&lookup(&after[..close], id, entity));
+        rest = &after[close + 1..];
+    }
+    out.push_str(rest);
+    out
+}
+
+fn lookup(path: &str, id: &EntityId, entity: Option<&Entity>) -> String {
+    match path {
+        "name" => return id.name.clone(),
+        "namespace" => return id.namespace.clone().unwrap_or_default(),
+        _ => {}
+    }
+    let mut parts = path.split('.');
+    let first = parts.next().and_then(|key| entity?.facts.get(key));
+    let value = first.and_then(|value| parts.try_fold(value, |value, key| value.get(key)));
+    value.map_or_else(|| "(unknown)".into(), show)
+}
+
+fn show(value: &Value) -> String {
+    match value {
+        Value::Null => "(none)".into(),
+        Value::Bool(value) => (if *value { "yes" } else { "no" }).into(),
+        Value::Int(value) => value.to_string(),
+        Value::UInt(value) => value.to_string(),
+        Value::Float(value) => value.to_string(),
+        Value::Text(text) if text.is_empty() => "(none)".into(),
+        // Messages of operators run over many lines; a sentence does not.
+        Value::Text(text) => clip(&text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        Value::Time(time) => time.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        Value::List(items) if items.is_empty() => "(none)".into(),
+        Value::List(items) => items.iter().map(show).collect::<Vec<_>>().join(", "),
+        Value::Map(_) => "(several)".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn facts_are_filled_in_and_missing_ones_are_said_to_be_unknown() {
+        let id = EntityId::cluster_scoped("Node", "master-1");
+        let mut entity = Entity::default();
+        let ready = BTreeMap::from([("status".to_string(), Value::from("False"))]);
+        entity.facts.insert("ready".into(), Value::Map(ready));
+        entity.facts.insert("addresses".into(), vec!["10.0.0.1", "::1"].into());
+        let text = "{name}: {ready.status}, {addresses}, {mco.state} {open";
+        let filled = fill(text, &id, Some(&entity));
+        assert_eq!(filled, "master-1: False, 10.0.0.1, ::1, (unknown) {open");
+    }
+}

@@ -1,0 +1,73 @@
+//! The one word at the top, and the sentence behind it.
+
+use plimsoll_model::diagnosis::{Confidence, Costs, Deadlock, Root, StateRef, Verdict};
+
+pub struct Judgement {
+    pub verdict: Verdict,
+    pub reason: String,
+    pub costs: Option<Costs>,
+}
+
+/// What the pack says of one root's recovery, as far as the data allows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RootVerdict {
+    pub verdict: Option<Verdict>,
+    pub minutes: Option<u64>,
+    pub reinstall_minutes: Option<u64>,
+}
+
+pub fn judge(
+    roots: &[Root],
+    verdicts: &[RootVerdict],
+    unexplained: &[StateRef],
+    deadlocks: &[Deadlock],
+    understood: bool,
+    complete: bool,
+) -> Judgement {
+    let plain = |verdict, reason: &str| Judgement { verdict, reason: reason.into(), costs: None };
+    let seen = roots.iter().any(|root| root.confidence != Confidence::Suspected);
+    if roots.is_empty() || !seen {
+        if !roots.is_empty() {
+            let reason = "the cause is not in this data; the best explanation is only suspected";
+            return plain(Verdict::NotProvable, reason);
+        }
+        if !deadlocks.is_empty() {
+            return plain(Verdict::Recoverable, "a deadlock without a cause outside; break it at one of its states");
+        }
+        if !unexplained.is_empty() {
+            let count = unexplained.len();
+            let thing = if count == 1 { "symptom" } else { "symptoms" };
+            return plain(
+                Verdict::NotProvable,
+                &format!("{count} {thing} without a cause that this data could prove"),
+            );
+        }
+        if !understood {
+            return plain(Verdict::NotProvable, "the data holds neither ClusterOperators nor Nodes");
+        }
+        if !complete {
+            return plain(Verdict::NotProvable, "nothing is wrong in what could be read, but the data is incomplete");
+        }
+        return plain(Verdict::Healthy, "nothing in this data is wrong or unexplained");
+    }
+    let worst = verdicts
+        .iter()
+        .zip(roots)
+        .filter(|(_, root)| root.confidence != Confidence::Suspected)
+        .filter_map(|(verdict, _)| verdict.verdict)
+        .max()
+        .unwrap_or(Verdict::Escalate);
+    let minutes: Option<u64> = verdicts.iter().map(|verdict| verdict.minutes).sum();
+    let reinstall = verdicts.iter().filter_map(|verdict| verdict.reinstall_minutes).max();
+    let count = match roots.len() {
+        1 => "1 fault".to_string(),
+        many => format!("{many} independent faults"),
+    };
+    let reason = match worst {
+        Verdict::Reinstall => format!("{count}, one of which cannot be repaired in place"),
+        Verdict::DataAtRisk => format!("{count}; a wrong step can lose data"),
+        Verdict::Escalate => format!("{count}, at least one without a safe repair in place"),
+        _ => count,
+    };
+    Judgement { verdict: worst, reason, costs: Some(Costs { repair_minutes: minutes, reinstall_minutes: reinstall }) }
+}

@@ -1,0 +1,245 @@
+//! config.openshift.io, the operator's Network and the ingress controller.
+
+use serde_json::{Value, json};
+
+use super::writer::Writer;
+use super::{BaseParams, Phase, Platform, uid};
+
+const CAPABILITIES: [&str; 18] = [
+    "Build",
+    "CSISnapshot",
+    "CloudControllerManager",
+    "CloudCredential",
+    "Console",
+    "DeploymentConfig",
+    "ImageRegistry",
+    "Ingress",
+    "Insights",
+    "MachineAPI",
+    "NodeTuning",
+    "OperatorLifecycleManager",
+    "OperatorLifecycleManagerV1",
+    "Storage",
+    "baremetal",
+    "marketplace",
+    "openshift-samples",
+    "OpenShiftPodNetworkConnectivity",
+];
+
+pub(super) fn write(writer: &mut Writer) {
+    let params = writer.params;
+    writer.put(cluster_version(params));
+    writer.put(infrastructure(params));
+    writer.put(network(params));
+    writer.put(operator_network(params));
+    writer.put(feature_gate(params));
+    let fqdn = params.fqdn();
+    let schedulable = params.workers.is_empty();
+    for (kind, spec, status) in [
+        ("DNS", json!({"baseDomain": fqdn, "platform": {"type": ""}}), json!({})),
+        ("Proxy", json!({"trustedCA": {"name": ""}}), json!({})),
+        (
+            "Scheduler",
+            json!({"mastersSchedulable": schedulable, "policy": {"name": ""}}),
+            json!({}),
+        ),
+        (
+            "APIServer",
+            json!({"audit": {"profile": "Default"}, "clientCA": {"name": ""}, "encryption": {}, "servingCerts": {}}),
+            Value::Null,
+        ),
+        ("OAuth", json!({}), Value::Null),
+        (
+            "Console",
+            json!({"authentication": {"logoutRedirect": ""}}),
+            json!({"consoleURL": format!("https://console-openshift-console.apps.{fqdn}")}),
+        ),
+        (
+            "Authentication",
+            json!({"oauthMetadata": {"name": ""}, "serviceAccountIssuer": "", "type": "", "webhookTokenAuthenticator": {"kubeConfig": {"name": "webhook-authentication-integrated-oauth"}}}),
+            json!({"integratedOAuthMetadata": {"name": "oauth-openshift"}, "oidcClients": []}),
+        ),
+        (
+            "Ingress",
+            json!({"domain": format!("apps.{fqdn}"), "loadBalancer": {"platform": {"type": ""}}}),
+            json!({"componentRoutes": [], "defaultPlacement": if params.single_node() || schedulable { "ControlPlane" } else { "Workers" }}),
+        ),
+    ] {
+        writer.put(singleton(kind, spec, status));
+    }
+    writer.put(ingress_controller(params));
+}
+
+fn singleton(kind: &str, spec: Value, status: Value) -> Value {
+    let mut object = json!({
+        "apiVersion": "config.openshift.io/v1", "kind": kind,
+        "metadata": {"name": "cluster", "generation": 1}, "spec": spec
+    });
+    if !status.is_null() {
+        object["status"] = status;
+    }
+    object
+}
+
+fn cluster_version(params: &BaseParams) -> Value {
+    let done = params.stamp(2_460);
+    let start = params.stamp(45);
+    let version = &params.version;
+    let image = params.release_image();
+    let installed = params.phase == Phase::Installed;
+    let mut history = json!({
+        "image": image, "startedTime": start, "state": if installed { "Completed" } else { "Partial" },
+        "verified": false, "version": version
+    });
+    history["completionTime"] = if installed { done.clone().into() } else { Value::Null };
+    let progress = json!([
+        {"type": "Available", "status": if installed { "True" } else { "False" }, "lastTransitionTime": done.clone(),
+         "message": if installed { format!("Done applying {version}") } else { String::new() }},
+        {"type": "Failing", "status": "False", "lastTransitionTime": done.clone()},
+        {"type": "Progressing", "status": if installed { "False" } else { "True" }, "lastTransitionTime": if installed { done } else { start.clone() },
+         "message": if installed { format!("Cluster version is {version}") } else { format!("Working towards {version}: 561 of 930 done (60% complete)") }}
+    ]);
+    let mut conditions = json!([
+        {"type": "RetrievedUpdates", "status": "False", "lastTransitionTime": start, "reason": "NoChannel", "message": "The update channel has not been configured."},
+        {"type": "ImplicitlyEnabledCapabilities", "status": "False", "lastTransitionTime": start, "reason": "AsExpected", "message": "Capabilities match configured spec"},
+        {"type": "ReleaseAccepted", "status": "True", "lastTransitionTime": start, "reason": "PayloadLoaded",
+         "message": format!("Payload loaded version=\"{version}\" image=\"{image}\" architecture=\"amd64\"")}
+    ]);
+    if let (Some(all), Some(more)) = (conditions.as_array_mut(), progress.as_array()) {
+        all.extend(more.iter().cloned());
+    }
+    json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
+        "metadata": {"name": "version", "generation": 2},
+        "spec": {"clusterID": uid("Cluster", "", &params.fqdn())},
+        "status": {
+            "availableUpdates": null, "conditions": conditions,
+            "capabilities": {"enabledCapabilities": CAPABILITIES, "knownCapabilities": CAPABILITIES},
+            "desired": {"image": image, "version": version},
+            "history": [history], "observedGeneration": 2, "versionHash": "YViSz5GpqGA="
+        }
+    })
+}
+
+fn infrastructure(params: &BaseParams) -> Value {
+    let fqdn = params.fqdn();
+    let topology = params.topology();
+    let compact = params.workers.len() < 2;
+    let (platform, spec, status) = match params.platform {
+        Platform::BareMetal => {
+            let vips = json!({
+                "apiServerInternalIPs": [params.api_vip], "ingressIPs": [params.ingress_vip],
+                "machineNetworks": [params.machine_network]
+            });
+            let mut status = vips.clone();
+            status["apiServerInternalIP"] = params.api_vip.clone().into();
+            status["ingressIP"] = params.ingress_vip.clone().into();
+            status["loadBalancer"] = json!({"type": "OpenShiftManagedDefault"});
+            (
+                "BareMetal",
+                json!({"baremetal": vips, "type": "BareMetal"}),
+                json!({"baremetal": status, "type": "BareMetal"}),
+            )
+        }
+        Platform::None => ("None", json!({"type": "None"}), json!({"type": "None"})),
+    };
+    json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "Infrastructure",
+        "metadata": {"name": "cluster", "generation": 1},
+        "spec": {"cloudConfig": {"name": ""}, "platformSpec": spec},
+        "status": {
+            "apiServerInternalURI": format!("https://api-int.{fqdn}:6443"),
+            "apiServerURL": format!("https://api.{fqdn}:6443"),
+            "controlPlaneTopology": topology, "cpuPartitioning": "None", "etcdDiscoveryDomain": "",
+            "infrastructureName": infrastructure_name(params),
+            "infrastructureTopology": if compact && !params.workers.is_empty() { "SingleReplica" } else { topology },
+            "platform": platform, "platformStatus": status
+        }
+    })
+}
+
+pub(super) fn infrastructure_name(params: &BaseParams) -> String {
+    format!("{}-{}", params.cluster, super::suffix(&params.fqdn(), 5))
+}
+
+const CLUSTER_NETWORK: &str = "10.128.0.0/14";
+
+fn network(params: &BaseParams) -> Value {
+    let networks = json!([{"cidr": CLUSTER_NETWORK, "hostPrefix": 23}]);
+    json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "Network",
+        "metadata": {"name": "cluster", "generation": 3},
+        "spec": {
+            "clusterNetwork": networks, "externalIP": {"policy": {}}, "networkType": "OVNKubernetes",
+            "networkDiagnostics": {"mode": "", "sourcePlacement": {}, "targetPlacement": {}},
+            "serviceNetwork": ["172.30.0.0/16"]
+        },
+        "status": {
+            "clusterNetwork": networks, "clusterNetworkMTU": 1400, "networkType": "OVNKubernetes",
+            "serviceNetwork": ["172.30.0.0/16"],
+            "conditions": [{"type": "NetworkDiagnosticsAvailable", "status": "True", "reason": "AsExpected",
+                            "message": "", "observedGeneration": 0, "lastTransitionTime": params.stamp(700)}]
+        }
+    })
+}
+
+fn operator_network(params: &BaseParams) -> Value {
+    let condition = |name: &str, status: &str, seconds: i64| json!({"type": name, "status": status, "reason": "", "message": "", "lastTransitionTime": params.stamp(seconds)});
+    json!({
+        "apiVersion": "operator.openshift.io/v1", "kind": "Network",
+        "metadata": {"name": "cluster", "generation": 41, "creationTimestamp": params.stamp(200)},
+        "spec": {
+            "clusterNetwork": [{"cidr": CLUSTER_NETWORK, "hostPrefix": 23}],
+            "defaultNetwork": {"ovnKubernetesConfig": {"egressIPConfig": {}, "gatewayConfig": {"ipv4": {}, "ipv6": {}, "routingViaHost": false},
+                "genevePort": 6081, "ipsecConfig": {"mode": "Disabled"}, "mtu": 1400}, "type": "OVNKubernetes"},
+            "deployKubeProxy": false, "disableMultiNetwork": false, "disableNetworkDiagnostics": false,
+            "logLevel": "Normal", "managementState": "Managed", "observedConfig": null, "operatorLogLevel": "Normal",
+            "serviceNetwork": ["172.30.0.0/16"], "unsupportedConfigOverrides": null, "useMultiNetworkPolicy": false
+        },
+        "status": {
+            "conditions": [
+                condition("ManagementStateDegraded", "False", 200), condition("Degraded", "False", 380),
+                condition("Upgradeable", "True", 200), condition("Progressing", "False", 640),
+                condition("Available", "True", 420)
+            ],
+            "readyReplicas": 0, "version": params.version
+        }
+    })
+}
+
+fn feature_gate(params: &BaseParams) -> Value {
+    let named =
+        |names: &[&str]| -> Vec<Value> { names.iter().map(|name| json!({"name": name})).collect() };
+    json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "FeatureGate",
+        "metadata": {"name": "cluster", "generation": 1}, "spec": {},
+        "status": {"featureGates": [{
+            "version": params.version,
+            "disabled": named(&["AutomatedEtcdBackup", "DNSNameResolver", "EventedPLEG", "Example", "GatewayAPI", "MachineConfigNodes", "NodeSwap", "VolumeGroupSnapshot"]),
+            "enabled": named(&["AdminNetworkPolicy", "BareMetalLoadBalancer", "BuildCSIVolumes", "ChunkSizeMiB", "HardwareSpeed", "KMSv1", "MultiArchInstallAWS", "NetworkDiagnosticsConfig", "NetworkSegmentation", "PrivateHostedZoneAWS", "ValidatingAdmissionPolicy"])
+        }]}
+    })
+}
+
+fn ingress_controller(params: &BaseParams) -> Value {
+    let replicas = if params.single_node() { 1 } else { 2 };
+    let available = params.phase == Phase::Installed || params.workers.is_empty();
+    let is = |good: bool| if good { "True" } else { "False" };
+    json!({
+        "apiVersion": "operator.openshift.io/v1", "kind": "IngressController",
+        "metadata": {"name": "default", "namespace": "openshift-ingress-operator", "generation": 2, "creationTimestamp": params.stamp(600)},
+        "spec": {"httpCompression": {}, "replicas": replicas, "tuningOptions": {"reloadInterval": "0s"}},
+        "status": {
+            "availableReplicas": if available { replicas } else { 0 }, "domain": format!("apps.{}", params.fqdn()),
+            "endpointPublishingStrategy": {"hostNetwork": {"httpPort": 80, "httpsPort": 443, "protocol": "TCP", "statsPort": 1936}, "type": "HostNetwork"},
+            "observedGeneration": 2, "selector": "ingresscontroller.operator.openshift.io/deployment-ingresscontroller=default",
+            "conditions": [
+                {"type": "Admitted", "status": "True", "reason": "Valid", "lastTransitionTime": params.stamp(605)},
+                {"type": "DeploymentAvailable", "status": is(available), "reason": "DeploymentAvailable", "message": "The deployment has Available status condition set to True", "lastTransitionTime": params.stamp(1_680)},
+                {"type": "Available", "status": is(available), "lastTransitionTime": params.stamp(1_680)},
+                {"type": "Progressing", "status": is(!available), "lastTransitionTime": params.stamp(1_700)},
+                {"type": "Degraded", "status": "False", "lastTransitionTime": params.stamp(1_700)}
+            ]
+        }
+    })
+}

@@ -1,0 +1,298 @@
+//! Healthy clusters in must-gather layout, made from parameters.
+//!
+//! Shapes, reasons and messages follow a real 4.18 gather and the sources of the operators. A base
+//! holds the noise that a real cluster holds: probes that failed during a rollout, conflicts, a
+//! kubelet that did not know its node at boot. All of it is over, or never mattered. What is not
+//! here: a fault. Those are put in by edits.
+
+mod archive;
+mod config;
+mod control_plane;
+mod csrs;
+mod etcd;
+mod events;
+mod gather;
+mod journals;
+mod logs;
+mod machine_config;
+mod metal3;
+mod nodes;
+mod operators;
+mod pods;
+mod secrets;
+mod services;
+mod static_pods;
+mod variants;
+mod workloads;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::tree::Tree;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Platform {
+    BareMetal,
+    None,
+}
+
+/// How far the cluster has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Installed,
+    /// Control plane up, workers not yet joined.
+    Installing,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseParams {
+    pub version: String,
+    pub cluster: String,
+    pub domain: String,
+    pub masters: Vec<String>,
+    pub workers: Vec<String>,
+    pub machine_network: String,
+    pub node_ips: BTreeMap<String, String>,
+    pub api_vip: String,
+    pub ingress_vip: String,
+    pub platform: Platform,
+    pub phase: Phase,
+    /// End of the gather.
+    pub now: Timestamp,
+    /// Start of the installation.
+    pub installed: Timestamp,
+}
+
+impl Default for BaseParams {
+    /// Three masters and two workers on bare metal, a day old.
+    fn default() -> Self {
+        let masters = numbered("master-", "", 3);
+        let workers = numbered("worker-", "", 2);
+        Self {
+            version: "4.18.14".into(),
+            cluster: "ostest".into(),
+            domain: "lab.example".into(),
+            node_ips: addresses(masters.iter().chain(&workers)),
+            masters,
+            workers,
+            machine_network: "192.168.111.0/24".into(),
+            api_vip: "192.168.111.5".into(),
+            ingress_vip: "192.168.111.4".into(),
+            platform: Platform::BareMetal,
+            phase: Phase::Installed,
+            now: time(1_764_787_320),
+            installed: time(1_764_702_000),
+        }
+    }
+}
+
+fn time(seconds: i64) -> Timestamp {
+    Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+fn numbered(head: &str, tail: &str, count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("{head}{n}{tail}")).collect()
+}
+
+fn addresses<'n>(nodes: impl Iterator<Item = &'n String>) -> BTreeMap<String, String> {
+    nodes.zip(20..).map(|(node, host)| (node.clone(), format!("192.168.111.{host}"))).collect()
+}
+
+impl BaseParams {
+    pub fn fqdn(&self) -> String {
+        format!("{}.{}", self.cluster, self.domain)
+    }
+
+    /// Nodes that have joined, masters first.
+    pub fn nodes(&self) -> Vec<&str> {
+        let workers = match self.phase {
+            Phase::Installed => self.workers.as_slice(),
+            Phase::Installing => &[],
+        };
+        self.masters.iter().chain(workers).map(String::as_str).collect()
+    }
+
+    pub fn is_master(&self, node: &str) -> bool {
+        self.masters.iter().any(|master| master == node)
+    }
+
+    pub fn ip(&self, node: &str) -> &str {
+        self.node_ips.get(node).map_or("192.168.111.250", String::as_str)
+    }
+
+    fn single_node(&self) -> bool {
+        self.masters.len() == 1
+    }
+
+    fn topology(&self) -> &'static str {
+        if self.single_node() { "SingleReplica" } else { "HighlyAvailable" }
+    }
+
+    /// `4.18`
+    fn minor(&self) -> String {
+        self.version.split('.').take(2).collect::<Vec<_>>().join(".")
+    }
+
+    /// OpenShift 4.N ships Kubernetes 1.(N+13).
+    fn kubernetes(&self) -> String {
+        let minor: u32 = self.version.split('.').nth(1).and_then(|n| n.parse().ok()).unwrap_or(18);
+        format!("1.{}.8", minor + 13)
+    }
+
+    /// Seconds after the start of the installation, and never after the gather.
+    fn at(&self, seconds: i64) -> Timestamp {
+        let at = self.installed.checked_add(SignedDuration::from_secs(seconds));
+        at.unwrap_or(self.now).min(self.now)
+    }
+
+    /// Seconds before the gather, and never before the installation.
+    fn ago(&self, seconds: i64) -> Timestamp {
+        let ago = self.now.checked_sub(SignedDuration::from_secs(seconds));
+        ago.unwrap_or(self.installed).max(self.installed)
+    }
+
+    fn stamp(&self, seconds: i64) -> String {
+        self.at(seconds).to_string()
+    }
+
+    fn image(&self, component: &str) -> String {
+        format!(
+            "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:{}",
+            digest(&format!("{} {component}", self.version))
+        )
+    }
+
+    fn release_image(&self) -> String {
+        format!("quay.io/openshift-release-dev/ocp-release@sha256:{}", digest(&self.version))
+    }
+}
+
+/// FNV-1a with a final mix: names and ids that are the same in every run.
+pub(crate) fn hash(text: &str) -> u64 {
+    let mut state: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in text.bytes() {
+        state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    state ^= state >> 33;
+    state = state.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    state ^ (state >> 33)
+}
+
+fn digest(text: &str) -> String {
+    (0..4).map(|part| format!("{:016x}", hash(&format!("{part} {text}")))).collect()
+}
+
+pub(crate) fn uid(kind: &str, namespace: &str, name: &str) -> String {
+    let hex = digest(&format!("{kind}/{namespace}/{name}"));
+    format!("{}-{}-4{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
+}
+
+/// The end of a generated name, in the letters that Kubernetes uses.
+fn suffix(text: &str, length: usize) -> String {
+    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let mut rest = hash(text);
+    (0..length)
+        .map(|_| {
+            let letter = LETTERS[(rest % LETTERS.len() as u64) as usize];
+            rest /= LETTERS.len() as u64;
+            char::from(letter)
+        })
+        .collect()
+}
+
+/// Name of the pod that a daemon set runs on a node.
+pub fn daemon_pod(daemon_set: &str, node: &str) -> String {
+    format!("{daemon_set}-{}", suffix(&format!("{daemon_set} {node}"), 5))
+}
+
+pub fn metal(params: &BaseParams) -> Tree {
+    let mut writer = writer::Writer::new(params);
+    gather::write(&mut writer);
+    config::write(&mut writer);
+    operators::write(&mut writer);
+    nodes::write(&mut writer);
+    machine_config::write(&mut writer);
+    control_plane::write(&mut writer);
+    static_pods::write(&mut writer);
+    workloads::write(&mut writer);
+    if params.platform == Platform::BareMetal {
+        metal3::write(&mut writer);
+    }
+    secrets::write(&mut writer);
+    services::write(&mut writer);
+    csrs::write(&mut writer);
+    etcd::write(&mut writer);
+    events::write(&mut writer);
+    journals::write(&mut writer);
+    writer.finish()
+}
+
+/// Every name that [`base`] knows.
+pub const NAMES: [&str; 8] = [
+    "metal-3-2",
+    "metal-3-0",
+    "sno",
+    "metal-4.19",
+    "none-3-3",
+    "gcp-4.18",
+    "metal-installing",
+    "metal-upgrading",
+];
+
+/// A base by name. `None` for an unknown name, or when the recorded archive cannot be read.
+pub fn base(name: &str) -> Option<Tree> {
+    static MADE: [OnceLock<Option<Tree>>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
+    let at = NAMES.iter().position(|known| *known == name)?;
+    MADE[at].get_or_init(|| make(name)).clone()
+}
+
+fn make(name: &str) -> Option<Tree> {
+    match name {
+        "metal-installing" => variants::installing(),
+        "metal-upgrading" => variants::upgrading(),
+        "gcp-4.18" => archive::recorded("gcp-4.18"),
+        _ => params(name).as_ref().map(metal),
+    }
+}
+
+/// The parameters of a healthy generated base.
+pub fn params(name: &str) -> Option<BaseParams> {
+    let default = BaseParams::default();
+    Some(match name {
+        "metal-3-2" => default,
+        "metal-3-0" => BaseParams {
+            node_ips: addresses(default.masters.iter()),
+            workers: Vec::new(),
+            ..default
+        },
+        "metal-4.19" => BaseParams { version: "4.19.3".into(), ..default },
+        "sno" => {
+            let masters = vec!["sno".to_string()];
+            BaseParams {
+                cluster: "sno".into(),
+                node_ips: addresses(masters.iter()),
+                masters,
+                workers: Vec::new(),
+                platform: Platform::None,
+                ..default
+            }
+        }
+        "none-3-3" => {
+            let masters = numbered("control", ".gw.lo", 3);
+            let workers = numbered("compute", ".gw.lo", 3);
+            BaseParams {
+                cluster: "gw".into(),
+                domain: "lo".into(),
+                node_ips: addresses(masters.iter().chain(&workers)),
+                masters,
+                workers,
+                platform: Platform::None,
+                ..default
+            }
+        }
+        _ => return None,
+    })
+}

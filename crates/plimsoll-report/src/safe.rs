@@ -1,0 +1,73 @@
+//! Makes untrusted text harmless to look at: no control characters, nothing invisible, nothing
+//! that reorders what stands around it, nothing endless. Not here: the escapes of a format.
+
+/// Longer than any name Kubernetes allows and any quotation the model keeps.
+const MAX_CHARACTERS: usize = 600;
+
+/// One line: every run of white space is a blank, what must not be shown is `\u{FFFD}`.
+pub fn line(text: &str) -> String {
+    let mut out = String::new();
+    let mut characters = 0;
+    for word in text.split(|c: char| c.is_whitespace()).filter(|word| !word.is_empty()) {
+        if !out.is_empty() {
+            out.push(' ');
+            characters += 1;
+        }
+        for c in word.chars() {
+            if characters >= MAX_CHARACTERS {
+                out.push('…');
+                return out;
+            }
+            out.push(if is_unsafe(c) { char::REPLACEMENT_CHARACTER } else { c });
+            characters += 1;
+        }
+    }
+    out
+}
+
+/// Same, with line breaks and indentation kept: for quotations.
+pub fn lines(text: &str) -> String {
+    let cut: String = text.chars().take(MAX_CHARACTERS).collect();
+    let mut out = Vec::new();
+    for text in cut.lines() {
+        let kept = text.trim_end().chars().map(|c| match c {
+            '\t' => ' ',
+            c if is_unsafe(c) => char::REPLACEMENT_CHARACTER,
+            c => c,
+        });
+        out.push(kept.collect::<String>());
+    }
+    out.join("\n")
+}
+
+/// Controls (C0, DEL, C1), and the invisible: soft hyphen, zero-width and direction marks, line
+/// separators, variation selectors, tags, byte order mark.
+pub fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}'
+            | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_direction_marks_do_not_survive() {
+        assert_eq!(line("a\u{1b}[31mred\r\n\tb\u{202e}c"), "a\u{fffd}[31mred b\u{fffd}c");
+        assert_eq!(line("  \n"), "");
+    }
+
+    #[test]
+    fn an_endless_word_ends() {
+        assert_eq!(line(&"x".repeat(100_000)).chars().count(), MAX_CHARACTERS + 1);
+        assert_eq!(lines(&"x".repeat(100_000)).chars().count(), MAX_CHARACTERS);
+    }
+
+    #[test]
+    fn a_quotation_keeps_its_lines() {
+        assert_eq!(lines("a:\r\n  b: \u{7}c\n"), "a:\n  b: \u{fffd}c");
+    }
+}

@@ -1,0 +1,371 @@
+//! The answer on one screen: verdict, roots with their cascades, what is left. Not here: all of
+//! the evidence, unless asked for; the HTML file has it.
+
+mod page;
+mod tree;
+
+use plimsoll_model::diagnosis::{Check, Diagnosis, Repair, Root, Source, StateRef, Verdict};
+use plimsoll_model::{Evidence, Time};
+
+use crate::cascade::{Cascade, Key, cascade_of, key, root_key};
+use crate::digest::{Digest, checks_for, digest, mentions, shortlist, ties_of};
+use crate::ring::ring;
+use crate::wrap::{columns, cut_entity, cut_middle, cut_path, pad, wrap, wrap_at_most};
+use crate::{safe, when, words};
+use page::{BAD, CAREFUL, FAINT, GOOD, INDENT, Page, STRONG};
+
+/// Roots shown in full; a screen does not hold more.
+const ROOTS: usize = 8;
+const DEADLOCKS: usize = 3;
+const RING_MEMBERS: usize = 8;
+const BREAKERS: usize = 3;
+const RULED_OUT: usize = 5;
+const CHECKS: usize = 3;
+const PER_ROOT: usize = 2;
+const GAPS: usize = 4;
+const MENTIONS: usize = 3;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EvidenceShown {
+    /// The first proof of each root.
+    #[default]
+    None,
+    /// All evidence of the root with this number, from 1.
+    Root(usize),
+    All,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns; 40 at least.
+    pub width: usize,
+    pub color: bool,
+    pub evidence: EvidenceShown,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        Self { width: 80, color: false, evidence: EvidenceShown::None }
+    }
+}
+
+pub fn text(d: &Diagnosis, options: &TextOptions) -> String {
+    let digest = digest(d);
+    let mut page = Page::new(options.width, options.color);
+    header(&mut page, d);
+    verdict(&mut page, d);
+    roots(&mut page, d, &digest, options.evidence);
+    deadlocks(&mut page, d, &digest);
+    ruled_out(&mut page, d);
+    closing(&mut page, d, &digest);
+    page.finish()
+}
+
+fn header(page: &mut Page, d: &Diagnosis) {
+    let gathered = match d.generated_for {
+        Some(time) => format!("gathered {} UTC", when::full(time)),
+        None => "time of the gather unknown".into(),
+    };
+    page.paragraph(0, &format!("{}, {gathered}", words::cluster(&d.cluster)), 3);
+
+    for source in d.sources.iter().filter(|source| !source.complete).take(GAPS) {
+        let what = match gaps(&[source]) {
+            text if text.is_empty() => "what is missing is not known".into(),
+            text => text,
+        };
+        let text = format!("{}: {}", safe::line(&source.name), words::sentence(&what));
+        page.opening(CAREFUL, "INCOMPLETE:", &text, 4);
+    }
+    let complete: Vec<&Source> = d.sources.iter().filter(|source| source.complete).collect();
+    let files = d.sources.iter().fold(0_u64, |sum, source| sum.saturating_add(source.files));
+    let bytes = d.sources.iter().fold(0_u64, |sum, source| sum.saturating_add(source.bytes));
+    let from = match d.sources.len() {
+        0 | 1 => String::new(),
+        many => format!(" from {many} sources"),
+    };
+    let gaps = match gaps(&complete) {
+        text if text.is_empty() => String::new(),
+        text => format!(" Gaps: {}", words::sentence(&text)),
+    };
+    let files = if files == 1 { "1 file".into() } else { format!("{} files", words::count(files)) };
+    page.paragraph(0, &format!("Read {files}, {}{from}.{gaps}", words::bytes(bytes)), 4);
+}
+
+fn gaps(sources: &[&Source]) -> String {
+    let all: Vec<&String> = sources.iter().flat_map(|source| &source.gaps).collect();
+    let mut shown: Vec<String> = all.iter().take(GAPS).map(|gap| safe::line(gap)).collect();
+    if all.len() > GAPS {
+        shown.push(format!("{} more", all.len() - GAPS));
+    }
+    shown.join("; ")
+}
+
+fn verdict(page: &mut Page, d: &Diagnosis) {
+    let style = match d.verdict {
+        Verdict::Healthy => GOOD,
+        Verdict::Recoverable | Verdict::NotProvable => CAREFUL,
+        Verdict::DataAtRisk | Verdict::Reinstall | Verdict::Escalate => BAD,
+    };
+    let costs = words::costs(d.costs.as_ref(), d.roots.len());
+    let opening = format!("{}:", words::verdict(d.verdict).to_uppercase());
+    page.blank();
+    page.opening(style, &opening, &format!("{} {costs}", words::sentence(&d.reason)), 5);
+}
+
+fn roots(page: &mut Page, d: &Diagnosis, digest: &Digest, evidence: EvidenceShown) {
+    let asked = |number: usize| match evidence {
+        EvidenceShown::None => false,
+        EvidenceShown::Root(wanted) => wanted == number,
+        EvidenceShown::All => true,
+    };
+    let shown: Vec<(usize, &Root, Cascade)> = (1..)
+        .zip(&d.roots)
+        .filter(|(number, _)| *number <= ROOTS || asked(*number))
+        .map(|(number, root)| (number, root, cascade_of(&digest.graph, d, root)))
+        .collect();
+    let sizes: Vec<usize> = shown.iter().map(|(_, _, cascade)| cascade.nodes.len()).collect();
+    let allowed = tree::rows_allowed(&sizes);
+    for (number, root, cascade) in &shown {
+        heading(page, *number, root, d.generated_for);
+        tree::draw(page, cascade, allowed, d.generated_for);
+        if asked(*number) {
+            all_evidence(page, root);
+        } else {
+            first_evidence(page, *number, root);
+        }
+        advice(page, d, root);
+    }
+    if d.roots.len() > shown.len() {
+        page.blank();
+        let more = words::counted(d.roots.len() - shown.len(), "more root");
+        page.paragraph(0, &format!("… and {more} (--output html shows all)"), 1);
+    }
+}
+
+fn heading(page: &mut Page, number: usize, root: &Root, now: Option<Time>) {
+    let confidence = words::confidence(root.confidence);
+    let right = match root.since {
+        Some(since) => format!("{confidence}, since {}", when::moment_in_zone(since, now)),
+        None => confidence.into(),
+    };
+    let id = cut_middle(&safe::line(&root.id), page.width / 2);
+    let entity = safe::line(&root.entity.to_string());
+    let used = columns(&format!("{number}. : {id}"));
+    let beside = page.width.saturating_sub(used + 1 + columns(&right));
+    let short = cut_entity(&entity, beside);
+    // Without its namespace a name still says what it is; with a hole in it, it does not.
+    let whole = short == entity || short.contains("/…/");
+    let entity = if whole { short } else { cut_entity(&entity, page.width.saturating_sub(used)) };
+    let left = format!("{number}. {entity}: {id}");
+    page.blank();
+    page.sides(STRONG, &left, &right);
+    page.paragraph(INDENT, &safe::line(&root.summary), 4);
+}
+
+fn first_evidence(page: &mut Page, number: usize, root: &Root) {
+    let Some(proof) = root.evidence.first() else {
+        page.labelled("proof", "not seen itself; it explains best what is seen", 2);
+        return;
+    };
+    let room = page.room();
+    let (file, quote) = (place(proof), quote(proof));
+    let mut lines = vec![cut_path(&file, room)];
+    lines.extend(wrap_at_most(&quote, room, 2));
+    if root.evidence.len() > 1 {
+        let more = format!("(+{} more: --evidence {number})", root.evidence.len() - 1);
+        match lines.last_mut() {
+            Some(last) if columns(last) + 1 + columns(&more) <= room => {
+                *last = format!("{last} {more}")
+            }
+            _ => lines.push(more),
+        }
+    }
+    page.labelled_lines("proof", &lines);
+}
+
+fn all_evidence(page: &mut Page, root: &Root) {
+    for proof in &root.evidence {
+        let mut lines = wrap(&place(proof), page.room());
+        lines.extend(proof.time.map(|time| format!("at {} UTC", when::exact(time))));
+        lines.extend(wrap(&quote(proof), page.room()));
+        page.labelled_lines("proof", &lines);
+    }
+    if root.evidence.is_empty() {
+        page.labelled("proof", "none: not seen itself; it explains best what is seen", 2);
+    }
+}
+
+fn place(proof: &Evidence) -> String {
+    let path = safe::line(&proof.path);
+    proof.line.map_or(path.clone(), |line| format!("{path}:{line}"))
+}
+
+/// A field is named with its value: the path of its file is long enough alone.
+fn quote(proof: &Evidence) -> String {
+    let text = safe::line(&proof.text);
+    match proof.pointer.as_deref() {
+        Some(pointer) => format!("{}: {text}", safe::line(pointer)),
+        None => text,
+    }
+}
+
+/// What it is not, what to do, what competes with it, what to look at next.
+fn advice(page: &mut Page, d: &Diagnosis, root: &Root) {
+    for belief in root.folklore.iter().take(PER_ROOT) {
+        page.labelled("not", &safe::line(belief), 3);
+    }
+    for repair in root.repairs.iter().take(PER_ROOT) {
+        page.labelled("fix", &fix(repair), 3);
+    }
+    if root.repairs.len() > PER_ROOT {
+        page.labelled(
+            "",
+            &format!("(+{} more in --output html)", root.repairs.len() - PER_ROOT),
+            1,
+        );
+    }
+    for (tie, alternative) in ties_of(d, root).into_iter().take(PER_ROOT) {
+        let near = |state: Key| {
+            if *state.1 == root.entity { safe::line(state.0) } else { mentions([state]).concat() }
+        };
+        let apart: Option<Vec<String>> =
+            alternative.map(|other| other.separated_by.iter().map(key).map(near).collect());
+        let apart = match apart {
+            Some(states) if !states.is_empty() => {
+                format!("; told apart by {}", shortlist(&states, MENTIONS))
+            }
+            _ => String::new(),
+        };
+        let rival = near(tie);
+        page.labelled("tie", &format!("{rival} fits nearly as well{apart}"), 3);
+    }
+    let known = |state: &StateRef| key(state) == root_key(root) || root.ties.contains(state);
+    for check in checks_for(d, root).into_iter().take(PER_ROOT) {
+        let tells_more = !check.separates.iter().all(known);
+        page.labelled("next", &next(check, tells_more), 3);
+    }
+}
+
+fn fix(repair: &Repair) -> String {
+    let minutes = repair.minutes.map(|minutes| format!("~{} min", words::count(minutes)));
+    let blast = repair.blast.map(|level| words::blast(level).to_string());
+    let limits: Vec<String> = minutes.into_iter().chain(blast).collect();
+    let summary = safe::line(&repair.summary);
+    if limits.is_empty() { summary } else { format!("{summary} ({})", limits.join(", ")) }
+}
+
+fn next(check: &Check, with_separates: bool) -> String {
+    let mut ids: Vec<String> = check.separates.iter().map(|state| safe::line(&state.id)).collect();
+    ids.sort();
+    ids.dedup();
+    let separates = match ids.len() {
+        0 | 1 => String::new(),
+        _ if !with_separates => String::new(),
+        _ => format!("; separates {}", shortlist(&ids, MENTIONS)),
+    };
+    format!("{} ({}{separates})", safe::line(&check.how), words::cost(check.cost))
+}
+
+fn deadlocks(page: &mut Page, d: &Diagnosis, digest: &Digest) {
+    for deadlock in d.deadlocks.iter().take(DEADLOCKS) {
+        let ring = ring(&digest.graph, deadlock);
+        let members = words::counted(ring.turn.len() + ring.beside.len(), "state");
+        page.blank();
+        page.opening(
+            BAD,
+            "DEADLOCK:",
+            &format!("{members} hold each other; none can clear by itself."),
+            2,
+        );
+        let label = |id: &str| safe::line(id);
+        let widest = ring.turn.iter().map(|(id, _)| columns(id) + 3).max().unwrap_or(0);
+        let widest = widest.min(page.width / 2);
+        for (at, (id, entity)) in ring.turn.iter().take(RING_MEMBERS).enumerate() {
+            let arrow = if at == 0 { "   " } else { "-> " };
+            let id = cut_middle(&format!("{arrow}{}", label(id)), page.width / 2);
+            let id = pad(&id, widest);
+            let room = page.width.saturating_sub(INDENT + columns(&id) + 2);
+            let entity = cut_entity(&safe::line(&entity.to_string()), room);
+            page.line(&format!("{}{id}  {entity}", " ".repeat(INDENT)));
+        }
+        if ring.turn.len() > RING_MEMBERS {
+            let more = ring.turn.len() - RING_MEMBERS;
+            page.paragraph(INDENT, &format!("-> … {more} more (--output html shows all)"), 1);
+        }
+        if let Some((id, _)) = ring.turn.first() {
+            page.paragraph(INDENT, &format!("-> back to {}", label(id)), 2);
+        }
+        if !ring.beside.is_empty() {
+            page.labelled("also", &shortlist(&mentions(ring.beside.iter().copied()), MENTIONS), 2);
+        }
+        let entry = deadlock.entry.as_ref().map(key);
+        if let Some(entry) = entry.filter(|entry| ring.turn.first() != Some(entry)) {
+            page.labelled("entry", &mentions([entry]).concat(), 2);
+        }
+        for breaker in deadlock.breakers.iter().take(BREAKERS) {
+            let text =
+                format!("{} (ends {})", safe::line(&breaker.action), label(&breaker.state.id));
+            page.labelled("break", &text, 3);
+        }
+    }
+    if d.deadlocks.len() > DEADLOCKS {
+        let more = words::counted(d.deadlocks.len() - DEADLOCKS, "more deadlock");
+        page.paragraph(0, &format!("… and {more} (--output html shows all)"), 1);
+    }
+}
+
+fn ruled_out(page: &mut Page, d: &Diagnosis) {
+    if d.ruled_out.is_empty() {
+        return;
+    }
+    page.blank();
+    page.line("Ruled out:");
+    for out in d.ruled_out.iter().take(RULED_OUT) {
+        let state = mentions([(out.id.as_str(), &out.entity)]).concat();
+        page.item(&format!("{state}: {}", safe::line(&out.by)), 2);
+    }
+    if d.ruled_out.len() > RULED_OUT {
+        page.paragraph(INDENT, &format!("… and {} more", d.ruled_out.len() - RULED_OUT), 1);
+    }
+}
+
+fn closing(page: &mut Page, d: &Diagnosis, digest: &Digest) {
+    let undecided = d.verdict == Verdict::NotProvable;
+    let healthy = d.verdict == Verdict::Healthy && d.roots.is_empty();
+    let mut lines = Vec::new();
+    if let Some(explained) = digest.explained() {
+        let left = mentions(digest.left.iter().copied());
+        lines.push(if left.is_empty() {
+            explained
+        } else {
+            format!("{explained} Left: {}.", shortlist(&left, MENTIONS))
+        });
+    }
+    let list = |states: &[Key]| shortlist(&mentions(states.iter().copied()), MENTIONS);
+    lines.extend(digest.blameless().map(|(title, states)| format!("{title}: {}.", list(states))));
+    if (undecided || d.roots.is_empty()) && !digest.unknown.is_empty() {
+        lines.push(format!("Cannot be told from this data: {}.", list(&digest.unknown)));
+    }
+    if !healthy && !lines.is_empty() {
+        page.blank();
+    }
+    for line in &lines {
+        page.paragraph(0, line, 3);
+    }
+    if (undecided || d.roots.is_empty()) && !d.next_checks.is_empty() {
+        page.blank();
+        page.line("Next checks, best first:");
+        for check in d.next_checks.iter().take(CHECKS) {
+            let place = mentions([(check.id.as_str(), &check.entity)]).concat();
+            page.labelled("next", &next(check, true), 3);
+            page.labelled("", &format!("shows {place}"), 2);
+        }
+    }
+    if !healthy {
+        let hint = "hint: --output html > report.html has every state and all evidence";
+        for line in wrap(hint, page.width) {
+            let painted = page.paint(FAINT, &line);
+            page.line(&painted);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Values of the model in plain English. No layout.
+
+use plimsoll_model::diagnosis::{Cluster, Confidence, Cost, Costs, Verdict};
+
+use crate::safe;
+
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Healthy => "Healthy",
+        Verdict::Recoverable => "Recoverable",
+        Verdict::DataAtRisk => "Data at risk",
+        Verdict::Reinstall => "Reinstall is cheaper",
+        Verdict::Escalate => "Escalate",
+        Verdict::NotProvable => "Not provable",
+    }
+}
+
+pub fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Confirmed => "confirmed",
+        Confidence::Probable => "probable",
+        Confidence::Suspected => "suspected",
+    }
+}
+
+pub fn cost(cost: Cost) -> &'static str {
+    match cost {
+        Cost::Low => "cheap",
+        Cost::Medium => "some effort",
+        Cost::High => "costly",
+    }
+}
+
+/// What a repair can hit at worst.
+pub fn blast(level: u8) -> &'static str {
+    match level {
+        0 => "reads only",
+        1 => "one pod or request",
+        2 => "one object",
+        3 => "one node",
+        4 => "control plane or pool",
+        _ => "data or quorum",
+    }
+}
+
+pub fn cluster(cluster: &Cluster) -> String {
+    let version = match cluster.version.as_deref().map(safe::line) {
+        Some(version) => format!("OpenShift {version}"),
+        None => "OpenShift of unknown version".into(),
+    };
+    let platform = match cluster.platform.as_deref() {
+        Some(name) => platform(name),
+        None => "platform unknown".into(),
+    };
+    let (control, workers) = (cluster.control_plane_nodes, cluster.worker_nodes);
+    let nodes = match cluster.topology.as_deref() {
+        _ if control == 0 && workers == 0 => "no node seen".into(),
+        Some("SingleReplica") if control <= 1 && workers == 0 => "single node".into(),
+        _ => format!("{control}+{workers} nodes"),
+    };
+    format!("{version}, {platform}, {nodes}")
+}
+
+fn platform(name: &str) -> String {
+    match name {
+        "BareMetal" => "bare metal".into(),
+        "None" => "no platform".into(),
+        "External" => "external platform".into(),
+        "VSphere" => "vSphere".into(),
+        other => safe::line(other),
+    }
+}
+
+/// What it costs, as full sentences; empty where nothing is known.
+pub fn costs(costs: Option<&Costs>, roots: usize) -> String {
+    let order = if roots > 1 { " in this order" } else { "" };
+    match costs.map(|costs| (costs.repair_minutes, costs.reinstall_minutes)) {
+        Some((Some(repair), Some(reinstall))) => format!(
+            "Repair takes about {}, a reinstall about {}.",
+            duration(repair),
+            duration(reinstall)
+        ),
+        Some((Some(repair), None)) => format!("About {}{order}.", duration(repair)),
+        Some((None, Some(reinstall))) => {
+            format!("A reinstall takes about {}.", duration(reinstall))
+        }
+        _ => String::new(),
+    }
+}
+
+pub fn duration(minutes: u64) -> String {
+    match (minutes / 60, minutes % 60) {
+        (0, 1) => "1 minute".into(),
+        (hours, _) if hours < 2 => format!("{minutes} minutes"),
+        (hours, 0) => format!("{} h", count(hours)),
+        (hours, rest) => format!("{} h {rest} min", count(hours)),
+    }
+}
+
+/// `3,918`
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+pub fn counted(number: usize, noun: &str) -> String {
+    let number = u64::try_from(number).unwrap_or(u64::MAX);
+    if number == 1 { format!("1 {noun}") } else { format!("{} {}", count(number), plural(noun)) }
+}
+
+pub fn bytes(bytes: u64) -> String {
+    let (unit, size) = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
+        .into_iter()
+        .find(|(_, size)| bytes >= *size)
+        .unwrap_or(("bytes", 1));
+    let (whole, tenths) = (bytes / size, bytes % size * 10 / size);
+    if whole < 10 && size > 1 {
+        format!("{whole}.{tenths} {unit}")
+    } else {
+        format!("{} {unit}", count(whole))
+    }
+}
+
+/// `BareMetalHost` is a `bare metal host`, `CSR` stays.
+pub fn kind(kind: &str) -> String {
+    let kind = safe::line(kind);
+    let characters: Vec<char> = kind.chars().collect();
+    let mut out = String::new();
+    for (at, &c) in characters.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| characters.get(at));
+        let lower_next = characters.get(at + 1).is_some_and(|next| next.is_lowercase());
+        let lower_before = before.is_some_and(|before| before.is_lowercase());
+        if c.is_uppercase() && before.is_some() && (lower_before || lower_next) {
+            out.push(' ');
+        }
+        let acronym = c.is_uppercase() && !lower_next && (lower_before || characters.len() > 1);
+        if acronym { out.push(c) } else { out.extend(c.to_lowercase()) }
+    }
+    out
+}
+
+pub fn plural(noun: &str) -> String {
+    let vowel_before_y = noun.ends_with("ay") || noun.ends_with("ey") || noun.ends_with("oy");
+    match noun.strip_suffix('y') {
+        Some(stem) if !vowel_before_y => format!("{stem}ies"),
+        _ if noun.ends_with('s') || noun.ends_with('x') || noun.ends_with("ch") => {
+            format!("{noun}es")
+        }
+        _ => format!("{noun}s"),
+    }
+}
+
+/// Ends as a sentence, whether the writer thought of it or not.
+pub fn sentence(text: &str) -> String {
+    let text = safe::line(text);
+    if text.is_empty() || text.ends_with(['.', '!', '?', '…']) {
+        text
+    } else {
+        format!("{text}.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_easily() {
+        assert_eq!(count(3_918), "3,918");
+        assert_eq!(count(12), "12");
+        assert_eq!(bytes(148 << 20), "148 MiB");
+        assert_eq!(bytes(1_600), "1.5 KiB");
+        assert_eq!(bytes(12), "12 bytes");
+        assert_eq!(duration(55), "55 minutes");
+        assert_eq!(duration(250), "4 h 10 min");
+        assert_eq!(counted(14, &kind("Pod")), "14 pods");
+    }
+
+    #[test]
+    fn kinds_read_as_words() {
+        for (name, words) in [
+            ("BareMetalHost", "bare metal host"),
+            ("CSR", "CSR"),
+            ("DNSName", "DNS name"),
+            ("Pod", "pod"),
+        ] {
+            assert_eq!(kind(name), words);
+        }
+        assert_eq!(plural("network policy"), "network policies");
+        assert_eq!(plural("machine config pool"), "machine config pools");
+    }
+}

@@ -1,0 +1,167 @@
+//! Everything that was read, put in order: duplicates resolved, times settled, indices given.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_model::snapshot::{
+    Collected, Form, Gap, GapStatus, HitLine, LogFile, LogHits, Snapshot, SourceInfo,
+};
+use plimsoll_model::{Document, Time};
+
+use crate::gather;
+use crate::scan::{Hit, ScannedLog};
+use crate::store::{FoundDocument, Item, Slot, SourceNotes, Store};
+use crate::times::{LineTime, resolve};
+
+/// `names` are those of the sources, with `None` in place of a kind that has to be found out.
+pub fn assemble(
+    mut store: Store,
+    names: Vec<(String, Option<&'static str>)>,
+    request_gaps: Vec<Gap>,
+) -> Snapshot {
+    let mut documents = Vec::new();
+    let mut logs = Vec::new();
+    let mut files = BTreeMap::new();
+    for (slot, item) in std::mem::take(&mut store.items) {
+        match item {
+            Item::Document(found) => documents.push(found),
+            // As in tar, the later of two files of one path is the file.
+            Item::File(path, bytes) => drop(files.insert((slot.source, path), bytes)),
+            Item::Log(log) => logs.push((slot, log)),
+        }
+    }
+    logs.sort_by(|(a, a_log), (b, b_log)| {
+        (a.source, &a_log.path, a.member).cmp(&(b.source, &b_log.path, b.member))
+    });
+    let now = store.now.or_else(|| newest_end(&logs));
+    let (logs, hits) = settle_logs(logs, now);
+    let mut sources: Vec<SourceInfo> = names
+        .into_iter()
+        .zip(std::mem::take(&mut store.sources))
+        .map(|((name, kind), notes)| source_info(name, kind, notes))
+        .collect();
+    if let Some(first) = sources.first_mut() {
+        first.gaps.extend(request_gaps);
+        first.gaps.sort();
+    }
+    Snapshot {
+        now,
+        sources,
+        documents: without_duplicates(documents),
+        logs,
+        hits,
+        files,
+        collected: honest(store.collected, &store.not_all),
+    }
+}
+
+fn newest_end(logs: &[(Slot, ScannedLog)]) -> Option<Time> {
+    logs.iter()
+        .filter_map(|(_, log)| match log.end {
+            Some(LineTime::Full(end)) => Some(end),
+            _ => None,
+        })
+        .max()
+}
+
+fn settle_logs(
+    scanned: Vec<(Slot, ScannedLog)>,
+    now: Option<Time>,
+) -> (Vec<LogFile>, Vec<LogHits>) {
+    let settled = |time: Option<LineTime>| time.and_then(|time| resolve(time, now));
+    let line = |hit: Hit| HitLine { line: hit.line, time: settled(hit.time), text: hit.text };
+    let mut logs = Vec::with_capacity(scanned.len());
+    let mut hits = Vec::new();
+    for (slot, log) in scanned {
+        hits.extend(log.hits.into_iter().map(|found| LogHits {
+            signature: found.signature,
+            log: logs.len(),
+            host: found.host,
+            captures: found.captures,
+            count: found.count,
+            first: line(found.first),
+            last: line(found.last),
+        }));
+        logs.push(LogFile {
+            source: slot.source,
+            path: log.path,
+            origin: log.origin,
+            start: settled(log.start),
+            end: settled(log.end),
+            hosts: log.hosts,
+        });
+    }
+    hits.sort_by(|a, b| {
+        (a.signature, a.log, &a.host, &a.captures).cmp(&(b.signature, b.log, &b.host, &b.captures))
+    });
+    (logs, hits)
+}
+
+fn source_info(name: String, kind: Option<&'static str>, mut notes: SourceNotes) -> SourceInfo {
+    if gather::fell_back(&name, &notes.roots, &notes.marked) {
+        let why = "the gather pod failed and oc fell back to a partial inspect";
+        notes.gap(GapStatus::Cut, "the gather", why);
+    }
+    if notes.left_out > 0 {
+        let why = format!("{} things were left out: more than 160 MiB to keep", notes.left_out);
+        notes.gap(GapStatus::Unreadable, &name, why);
+    }
+    let mut gaps: Vec<Gap> = notes.gaps.into_iter().collect();
+    if notes.more_gaps > 0 {
+        let why = format!("{} more gaps of this kind are not listed", notes.more_gaps);
+        gaps.push(Gap { status: GapStatus::Unreadable, what: name.clone(), why });
+        gaps.sort();
+    }
+    SourceInfo {
+        kind: kind.unwrap_or_else(|| gather::kind(&name, &notes.roots)).into(),
+        complete: gaps.iter().all(|gap| gap.status == GapStatus::NotCollected),
+        name,
+        gaps,
+        files: notes.files,
+        bytes: notes.bytes,
+    }
+}
+
+/// A list of which not everything is kept proves no absence.
+fn honest(
+    collected: BTreeSet<Collected>,
+    not_all: &BTreeSet<(String, String)>,
+) -> BTreeSet<Collected> {
+    let weaken = |mut one: Collected| {
+        if not_all.contains(&(one.group.clone(), one.plural.clone())) {
+            one.form = Form::Objects;
+        }
+        one
+    };
+    collected.into_iter().map(weaken).collect()
+}
+
+/// One document for each object: the newest version, and of equal ones the file of its own.
+fn without_duplicates(mut found: Vec<FoundDocument>) -> Vec<Document> {
+    fn place(f: &FoundDocument) -> (usize, &str, u64) {
+        (f.document.source, &f.document.path, f.document.first_line)
+    }
+    found.sort_by(|a, b| {
+        let newest = b.resource_version.cmp(&a.resource_version);
+        newest.then(b.form.cmp(&a.form)).then_with(|| place(a).cmp(&place(b)))
+    });
+    // Those with a uid first: one without is a duplicate of any object of its name.
+    let (with_uid, without): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| f.uid.is_some());
+    let mut uids = BTreeSet::new();
+    let mut names = BTreeSet::new();
+    let mut kept = Vec::new();
+    for one in with_uid.into_iter().chain(without) {
+        let document = &one.document;
+        let resource = (document.group.clone(), document.plural.clone());
+        let name = (resource.clone(), document.namespace.clone(), one.name.clone());
+        let is_new = match &one.uid {
+            Some(uid) => uids.insert((resource, uid.clone())),
+            None => !names.contains(&name) || one.name.is_none(),
+        };
+        if is_new {
+            names.insert(name);
+            kept.push(one);
+        }
+    }
+    kept.sort_by(|a, b| place(a).cmp(&place(b)));
+    kept.into_iter().map(|one| one.document).collect()
+}

@@ -1,0 +1,150 @@
+//! Files that can be read in any order: those of a folder, and those of a tree in memory.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use walkdir::WalkDir;
+
+use crate::archive::{SMALL, refuse_link, shown_path};
+use crate::decode::Taken;
+use crate::digest::{Buffers, Input, Source, digest, plain};
+use crate::layout::{Kind, Place};
+use crate::store::Slot;
+
+const MAX_WORKERS: usize = 8;
+const MAX_FILES: usize = 2_000_000;
+
+pub struct Listing {
+    /// Sorted by path.
+    pub entries: Vec<Entry<'static>>,
+    /// Folders that could not be looked into, and why.
+    pub refused: Vec<(String, String)>,
+    pub is_cut: bool,
+}
+
+pub struct Entry<'e> {
+    /// Relative to the location, fit to be shown.
+    pub path: String,
+    pub size: u64,
+    pub content: Content<'e>,
+}
+
+pub enum Content<'e> {
+    OnDisk(PathBuf),
+    InMemory(&'e [u8]),
+    /// A link or a device.
+    None,
+}
+
+pub fn list(folder: &Path) -> Result<Listing, String> {
+    let mut listing = Listing { entries: Vec::new(), refused: Vec::new(), is_cut: false };
+    let relative = |path: &Path| {
+        let path = path.strip_prefix(folder).unwrap_or(path);
+        shown_path(path.as_os_str().as_encoded_bytes())
+    };
+    for entry in WalkDir::new(folder).follow_links(false) {
+        if listing.entries.len() >= MAX_FILES {
+            listing.is_cut = true;
+            break;
+        }
+        match entry {
+            Ok(entry) if entry.file_type().is_dir() => {}
+            Ok(entry) => listing.entries.push(Entry {
+                path: relative(entry.path()),
+                size: entry.metadata().map_or(0, |metadata| metadata.len()),
+                content: if entry.file_type().is_file() {
+                    Content::OnDisk(entry.into_path())
+                } else {
+                    Content::None
+                },
+            }),
+            Err(error) => {
+                let why = error.io_error().map_or_else(|| "it cannot be read".into(), plain);
+                listing.refused.push((error.path().map(relative).unwrap_or_default(), why));
+            }
+        }
+    }
+    if listing.entries.is_empty() {
+        let why = listing.refused.first().map(|(_, why)| why.clone());
+        return Err(why.unwrap_or_else(|| "the folder is empty".into()));
+    }
+    listing.entries.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(listing)
+}
+
+/// Reads all entries, in parallel. `around` is what stands before their paths when they are judged.
+pub fn read(source: &Source, entries: &[Entry], around: &str) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..worker_count().min(entries.len()) {
+            scope.spawn(|| {
+                let mut buffers = Buffers::default();
+                let mut small = Vec::new();
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(entry) = entries.get(index) else { return };
+                    let slot = Slot { source: source.index, member: index as u64, place: 0 };
+                    if let Err(error) =
+                        read_entry(source, &mut buffers, &mut small, slot, entry, around)
+                    {
+                        source.unreadable(&entry.path, &error);
+                    }
+                }
+            });
+        }
+    });
+}
+
+pub fn worker_count() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS)
+}
+
+fn read_entry(
+    source: &Source,
+    buffers: &mut Buffers,
+    small: &mut Vec<u8>,
+    mut slot: Slot,
+    entry: &Entry,
+    around: &str,
+) -> io::Result<()> {
+    let path = entry.path.as_str();
+    let place = source.reading.wants.place(&format!("{around}{path}"));
+    if matches!(entry.content, Content::None) {
+        refuse_link(source, path, &place);
+        return Ok(());
+    }
+    source.count(path, path, entry.size);
+    if !place.is_wanted() {
+        source.meter.take(entry.size);
+        return Ok(());
+    }
+    match &entry.content {
+        Content::InMemory(bytes) => {
+            let input = Input::Bytes(bytes);
+            digest(source, buffers, &mut slot, path, place, input, 0)
+        }
+        Content::OnDisk(_) if entry.size == 0 => {
+            digest(source, buffers, &mut slot, path, place, Input::Bytes(&[]), 0)
+        }
+        Content::OnDisk(on_disk) => {
+            let mut file = Taken { inner: File::open(on_disk)?, meter: &source.meter };
+            if is_small(entry, &place) {
+                small.clear();
+                small.reserve(usize::try_from(entry.size).unwrap_or_default() + 1);
+                // A file that grew since it was listed is read as far as it was then.
+                file.take(SMALL).read_to_end(small)?;
+                digest(source, buffers, &mut slot, path, place, Input::Bytes(small), 0)
+            } else {
+                digest(source, buffers, &mut slot, path, place, Input::Stream(&mut file), 0)
+            }
+        }
+        Content::None => Ok(()),
+    }
+}
+
+fn is_small(entry: &Entry, place: &Place) -> bool {
+    entry.size <= SMALL && place.kind != Kind::Archive
+}

@@ -1,0 +1,133 @@
+//! How the gather itself went: when it ran, whether it failed, what kind it is.
+
+use std::collections::BTreeSet;
+
+use memchr::memmem;
+use plimsoll_model::snapshot::{Gap, GapStatus};
+use plimsoll_model::{Time, clip};
+
+use crate::redact::{printable, redact};
+use crate::times::go_time;
+
+/// What `oc adm must-gather` and the gather scripts say when they did not get to their end.
+const COMPLAINTS: [&str; 6] = [
+    "disk usage exceeds the volume percentage",
+    "gather did not start",
+    "gather never finished",
+    "unable to retrieve container logs",
+    "error running backup collection",
+    "timed out",
+];
+
+/// The newest time in a `timestamp` file.
+pub fn newest_time(text: &[u8]) -> Option<Time> {
+    String::from_utf8_lossy(text).lines().filter_map(go_time).max()
+}
+
+/// The first line of each complaint in the log of a gather.
+pub fn complaints(path: &str, log: &[u8]) -> Vec<Gap> {
+    let log = log.to_ascii_lowercase();
+    COMPLAINTS
+        .iter()
+        .filter_map(|complaint| {
+            let at = memmem::find(&log, complaint.as_bytes())?;
+            let start = memchr::memrchr(b'\n', &log[..at]).map_or(0, |newline| newline + 1);
+            let number = memchr::memchr_iter(b'\n', &log[..start]).count() + 1;
+            Some((start, number))
+        })
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .map(|(start, number)| Gap {
+            status: GapStatus::Cut,
+            what: "the gather".into(),
+            why: format!("{path}:{number} says: {}", quote(&log[start..])),
+        })
+        .collect()
+}
+
+fn quote(from: &[u8]) -> String {
+    let end = memchr::memchr(b'\n', from).unwrap_or(from.len()).min(2000);
+    clip(&redact(&printable(&from[..end])))
+}
+
+fn is_inspect(folder: &str) -> bool {
+    folder.starts_with("inspect.local.")
+}
+
+/// The folder in which the `inspect.local.*` of this root lies.
+fn around_inspect(root: &str) -> Option<&str> {
+    let mut at = 0;
+    for part in root.split('/') {
+        if is_inspect(part) {
+            return Some(root[..at].trim_end_matches('/'));
+        }
+        at += part.len() + 1;
+    }
+    None
+}
+
+/// Whether an `inspect.local.*` is there because the gather failed, and not because somebody ran
+/// `oc adm inspect`: it then lies in the folder of a must-gather.
+pub fn fell_back(name: &str, roots: &BTreeSet<String>, marked: &BTreeSet<String>) -> bool {
+    roots.iter().chain(marked).filter_map(|root| around_inspect(root)).any(|around| {
+        let folder = around.rsplit('/').next().filter(|f| !f.is_empty()).unwrap_or(name);
+        let lies_around = |root: &str| {
+            around.is_empty() || root.strip_prefix(around).is_some_and(|r| r.starts_with('/'))
+        };
+        folder.contains("must-gather")
+            || marked.contains(around)
+            || roots.iter().any(|root| lies_around(root) && around_inspect(root).is_none())
+    })
+}
+
+/// `must-gather` or `inspect`.
+pub fn kind(name: &str, roots: &BTreeSet<String>) -> &'static str {
+    let all_inspects = !roots.is_empty() && roots.iter().all(|r| around_inspect(r).is_some());
+    if is_inspect(name) || all_inspects { "inspect" } else { "must-gather" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(items: &[&str]) -> BTreeSet<String> {
+        items.iter().map(|item| (*item).into()).collect()
+    }
+
+    #[test]
+    fn an_inspect_is_a_fallback_only_inside_a_must_gather() {
+        for (name, roots, marked, fallback) in [
+            ("must-gather.local.1", &["inspect.local.2"][..], &[][..], true),
+            ("x.tar.gz", &["must-gather.local.1/inspect.local.2"], &[], true),
+            ("x.tar.gz", &["a/inspect.local.2", "a/quay-io-image"], &[], true),
+            ("x.tar.gz", &["a/inspect.local.2"], &["a", "a/inspect.local.2"], true),
+            ("x.tar.gz", &["inspect.local.2"], &["inspect.local.2"], false),
+            ("inspect.local.2", &[""], &[""], false),
+            ("x", &["inspect.local.1", "inspect.local.2"], &[], false),
+            ("must-gather", &["quay-io-image"], &[], false),
+        ] {
+            assert_eq!(fell_back(name, &set(roots), &set(marked)), fallback, "{name} {roots:?}");
+        }
+    }
+
+    #[test]
+    fn the_log_of_a_gather_is_quoted_where_it_complains() {
+        let log = b"volume usage percentage 0\n[disk usage checker] Disk usage exceeds the volume percentage of 70\nx\n";
+        let gaps = complaints("a/gather.logs", log);
+        assert_eq!(gaps.len(), 1);
+        assert!(gaps[0].why.starts_with("a/gather.logs:2 says: [disk usage checker]"));
+        let log = b"gather did not start: timed out waiting for the condition\n";
+        assert_eq!(complaints("x", log).len(), 1, "one line is quoted once");
+        assert!(
+            complaints("x", b"volume usage percentage 12\nGathering data for ns/default\n")
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn now_is_the_newest_line() {
+        let text = b"2021-09-14 16:43:44.05 +0200 CEST m=+1.4\n2021-09-14 14:44:22.4 +0000 UTC m=+3\nrubbish\n";
+        assert_eq!(newest_time(text).unwrap().to_string(), "2021-09-14T14:44:22.4Z");
+        assert_eq!(newest_time(b""), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! What a path on this machine is: a folder, an archive, or the text of a log.
+//!
+//! This file and `folder` are the only ones that touch the file system, and they only read.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use plimsoll_model::LogOrigin;
+use plimsoll_model::snapshot::GapStatus;
+
+use crate::archive::{Job, Workers, outermost, shown_path};
+use crate::decode::{Packing, Taken, packing, peek, unpack};
+use crate::digest::{Buffers, Input, Source, digest, log, plain};
+use crate::folder::{self, Listing};
+use crate::store::Slot;
+use crate::tarball::looks_like_tar;
+
+/// Small files that wait for a worker.
+const QUEUE: usize = 16;
+
+pub enum Location {
+    Folder(Listing),
+    File { file: File, size: u64 },
+}
+
+impl Location {
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let metadata = std::fs::metadata(path).map_err(|error| plain(&error))?;
+        if metadata.is_dir() {
+            return folder::list(path).map(Location::Folder);
+        }
+        if !metadata.is_file() {
+            return Err("it is neither a folder nor a file".into());
+        }
+        let file = File::open(path).map_err(|error| plain(&error))?;
+        Ok(Location::File { file, size: metadata.len() })
+    }
+
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Location::Folder(listing) => listing.entries.iter().map(|entry| entry.size).sum(),
+            Location::File { size, .. } => *size,
+        }
+    }
+}
+
+/// File or folder name, never the path on this machine.
+pub fn name_of(path: &Path) -> String {
+    let name = |path: &Path| path.file_name().map(|name| shown_path(name.as_encoded_bytes()));
+    let real = || std::fs::canonicalize(path).ok().and_then(|path| name(&path));
+    name(path).or_else(real).unwrap_or_else(|| "/".into())
+}
+
+/// Reads a location. Gives its kind where that is settled; the error says why there is nothing in it.
+pub fn read(source: &Source, location: Location) -> Result<Option<&'static str>, String> {
+    match location {
+        Location::Folder(listing) => {
+            for (path, why) in listing.refused {
+                source.gap(GapStatus::Unreadable, path, why);
+            }
+            if listing.is_cut {
+                source.gap(GapStatus::Cut, &source.name, "it has more than 2,000,000 files");
+            }
+            // The folder's own name may be the one that tells what is in it.
+            folder::read(source, &listing.entries, &format!("{}/", source.name));
+            has_something(source, None).map(|()| None)
+        }
+        Location::File { size: 0, .. } => Err("the file is empty".into()),
+        Location::File { file, size } => {
+            read_file(source, Taken { inner: file, meter: &source.meter }, size)
+        }
+    }
+}
+
+fn has_something(source: &Source, error: Option<String>) -> Result<(), String> {
+    let store = source.reading.store();
+    let found = store.sources.get(source.index).is_some_and(|notes| notes.is_gather());
+    drop(store);
+    match error {
+        Some(error) if !found => Err(error),
+        None if !found => Err("it holds nothing that a must-gather or an inspect has".into()),
+        error => {
+            if let Some(error) = error {
+                source.gap(GapStatus::Cut, &source.name, error);
+            }
+            Ok(())
+        }
+    }
+}
+
+fn read_file(source: &Source, file: impl Read, size: u64) -> Result<Option<&'static str>, String> {
+    let (head, reader) = peek(file);
+    let packed = packing(&head);
+    let inside = unpack(reader, packed, &source.meter).map_err(|error| plain(&error))?;
+    let (head, reader) = peek(inside);
+    if looks_like_tar(&head) {
+        let end = with_workers(source, |workers| outermost(source, reader, workers));
+        return has_something(source, end.err().map(|error| error.to_string())).map(|()| None);
+    }
+    let mut reader = reader;
+    let is_text = !head.is_empty() && !head.contains(&0) && !other_archive(&head);
+    if !is_text {
+        // What stands in the way of the first byte is the better reason.
+        let end = io::copy(&mut reader.take(1), &mut io::sink());
+        return Err(match end {
+            Err(error) => plain(&error),
+            Ok(_) if packed != Packing::Plain && head.is_empty() => "the archive is empty".into(),
+            Ok(_) => "it is neither a tar archive (plain, gzip, xz, zstd) nor text".into(),
+        });
+    }
+    if let Some(notes) = source.reading.store().sources.get_mut(source.index) {
+        (notes.files, notes.bytes) = (1, size);
+    }
+    let origin = LogOrigin::Console { name: stem(&source.name).into() };
+    let mut slot = Slot { source: source.index, member: 0, place: 0 };
+    let name = source.name.clone();
+    let input = Input::Stream(&mut reader);
+    let end = log(source, &mut Buffers::default(), &mut slot, &name, origin, input);
+    if let Err(error) = end {
+        source.gap(GapStatus::Cut, &name, plain(&error));
+    }
+    Ok(Some("console"))
+}
+
+/// `console-1` of `console-1.log.gz`.
+fn stem(name: &str) -> &str {
+    let name = [".gz", ".xz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Archives that are not read. Some have no NUL among their first bytes.
+fn other_archive(head: &[u8]) -> bool {
+    [&b"PK\x03\x04"[..], b"BZh", b"7z\xbc\xaf", b"Rar!"].iter().any(|magic| head.starts_with(magic))
+}
+
+/// Runs `feed` with workers that digest what it hands over.
+fn with_workers<T>(source: &Source, feed: impl FnOnce(&Workers) -> T) -> T {
+    let (jobs, queue) = sync_channel::<Job>(QUEUE);
+    let queue = Mutex::new(queue);
+    let spare = Mutex::new(Vec::new());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+    thread::scope(|scope| {
+        for _ in 0..folder::worker_count() {
+            scope.spawn(|| {
+                let mut buffers = Buffers::default();
+                while let Some(Job { mut slot, path, place, data }) = next() {
+                    let input = Input::Bytes(&data);
+                    if let Err(error) =
+                        digest(source, &mut buffers, &mut slot, &path, place, input, 0)
+                    {
+                        source.unreadable(&path, &error);
+                    }
+                    if let Ok(mut spare) = spare.lock()
+                        && spare.len() < QUEUE
+                    {
+                        spare.push(data);
+                    }
+                }
+            });
+        }
+        let fed = feed(&Workers { jobs: &jobs, spare: &spare });
+        drop(jobs);
+        fed
+    })
+}

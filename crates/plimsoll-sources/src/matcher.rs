@@ -1,0 +1,164 @@
+//! The signatures of a log, as one automaton.
+//!
+//! A log is searched for the first literal of every signature that is meant for it. Only a line
+//! that holds one is looked at more closely: which literals stand in it, then the pattern.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use plimsoll_model::LogOrigin;
+use plimsoll_model::snapshot::{Gap, GapStatus, Signature};
+use regex::bytes::Regex;
+
+/// All signatures, and the automata made of them so far: one for each set of signatures that some
+/// log asks for, so that a log pays only for what is meant for it.
+pub struct Matchers<'n> {
+    signatures: &'n [Signature],
+    /// `None` where the signature has no pattern.
+    patterns: Vec<Option<Regex>>,
+    usable: Vec<usize>,
+    made: Mutex<BTreeMap<Vec<usize>, Option<Arc<Matcher>>>>,
+}
+
+pub struct Matcher {
+    /// Finds the first literal of any signature.
+    any: AhoCorasick,
+    /// Finds every literal of a line, overlapping ones too.
+    every: AhoCorasick,
+    /// By literal of `every`: the signatures that it is the first literal of.
+    starts: Vec<Vec<usize>>,
+    rules: Vec<Rule>,
+}
+
+struct Rule {
+    /// Index into `Needs::signatures`.
+    signature: usize,
+    literals: Vec<usize>,
+    pattern: Option<Regex>,
+}
+
+/// A signature that matched a line.
+pub struct Match {
+    /// Index into `Needs::signatures`.
+    pub signature: usize,
+    /// Named groups of its pattern, sorted by name.
+    pub captures: Vec<(String, String)>,
+}
+
+impl<'n> Matchers<'n> {
+    /// Signatures that cannot be searched for are left out, and said so.
+    pub fn new(signatures: &'n [Signature]) -> (Self, Vec<Gap>) {
+        let mut patterns = Vec::with_capacity(signatures.len());
+        let mut usable = Vec::with_capacity(signatures.len());
+        let mut gaps = Vec::new();
+        for (index, signature) in signatures.iter().enumerate() {
+            let pattern = signature.pattern.as_deref().map(Regex::new).transpose();
+            let why = match &pattern {
+                Err(_) => Some("its pattern is not a regular expression"),
+                Ok(_) if signature.contains.first().is_none_or(String::is_empty) => {
+                    Some("it names no text to look for")
+                }
+                Ok(_) => None,
+            };
+            match why {
+                None => usable.push(index),
+                Some(why) => gaps.push(Gap {
+                    status: GapStatus::NotCollected,
+                    what: format!("log signature {}", signature.id),
+                    why: why.into(),
+                }),
+            }
+            patterns.push(pattern.ok().flatten());
+        }
+        (Self { signatures, patterns, usable, made: Mutex::default() }, gaps)
+    }
+
+    /// `None` when no signature is meant for this log.
+    pub fn for_log(&self, origin: &LogOrigin) -> Option<Arc<Matcher>> {
+        let meant = |index: &usize| {
+            let logs = &self.signatures[*index].logs;
+            logs.is_empty() || logs.iter().any(|selector| origin.matches(selector))
+        };
+        let set: Vec<usize> = self.usable.iter().copied().filter(meant).collect();
+        if set.is_empty() {
+            return None;
+        }
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let matcher = made.entry(set).or_insert_with_key(|set| self.make(set).map(Arc::new));
+        matcher.clone()
+    }
+
+    fn make(&self, set: &[usize]) -> Option<Matcher> {
+        let mut literals: Vec<&str> = Vec::new();
+        let mut rules = Vec::new();
+        for &signature in set {
+            let mut own = Vec::new();
+            for literal in &self.signatures[signature].contains {
+                if literal.is_empty() {
+                    continue;
+                }
+                let known = literals.iter().position(|known| known == literal);
+                own.push(known.unwrap_or(literals.len()));
+                if known.is_none() {
+                    literals.push(literal);
+                }
+            }
+            let pattern = self.patterns[signature].clone();
+            rules.push(Rule { signature, literals: own, pattern });
+        }
+        let mut starts = vec![Vec::new(); literals.len()];
+        for (index, rule) in rules.iter().enumerate() {
+            starts[*rule.literals.first()?].push(index);
+        }
+        let firsts = (0..literals.len()).filter(|at| !starts[*at].is_empty());
+        let any = AhoCorasickBuilder::new()
+            .match_kind(MatchKind::LeftmostFirst)
+            .build(firsts.map(|at| literals[at]))
+            .ok()?;
+        let every = AhoCorasick::new(&literals).ok()?;
+        Some(Matcher { any, every, starts, rules })
+    }
+}
+
+impl Matcher {
+    /// Where the first literal of any signature starts.
+    pub fn find(&self, text: &[u8]) -> Option<usize> {
+        self.any.find(text).map(|found| found.start())
+    }
+
+    /// Every signature that matches `line`.
+    pub fn check(&self, line: &[u8], found: &mut Vec<Match>) {
+        let mut seen = vec![false; self.starts.len()];
+        for literal in self.every.find_overlapping_iter(line) {
+            seen[literal.pattern().as_usize()] = true;
+        }
+        let starting = seen.iter().zip(&self.starts).filter(|(seen, _)| **seen);
+        for rule in starting.flat_map(|(_, rules)| rules).map(|index| &self.rules[*index]) {
+            if rule.literals.iter().all(|literal| seen[*literal])
+                && let Some(captures) = rule.captures(line)
+            {
+                found.push(Match { signature: rule.signature, captures });
+            }
+        }
+    }
+}
+
+impl Rule {
+    fn captures(&self, line: &[u8]) -> Option<Vec<(String, String)>> {
+        let Some(pattern) = &self.pattern else { return Some(Vec::new()) };
+        if pattern.captures_len() == 1 {
+            return pattern.is_match(line).then(Vec::new);
+        }
+        let groups = pattern.captures(line)?;
+        let mut captures: Vec<(String, String)> = pattern
+            .capture_names()
+            .flatten()
+            .filter_map(|name| {
+                Some((name.to_string(), crate::scan::shown(groups.name(name)?.as_bytes())))
+            })
+            .collect();
+        captures.sort();
+        Some(captures)
+    }
+}

@@ -1,0 +1,126 @@
+//! Log lines made fit to be shown: no escape sequences, no control characters, no secrets.
+//!
+//! A must-gather should hold no secrets, but a log line may. What looks like one is taken out of
+//! every text before it leaves this crate; identities (hosts, addresses, names) stay.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+const VALUE: &str = r#"(?:\\*"[^"]*"?|'[^']*'?|[^\s"',;&})\]]+)"#;
+
+static SECRETS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let rules = [
+        (
+            r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)"
+                .into(),
+            "[redacted private key]",
+        ),
+        (
+            r#"(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?\[?(?:bearer|basic)\s+)[^\s"',\\\]]+"#
+                .into(),
+            "${1}[redacted]",
+        ),
+        (r"(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}".into(), "${1}[redacted]"),
+        (r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?".into(), "[redacted]"),
+        (
+            format!(r#"(?i)((?:password|passwd|passphrase)\\*["']?\s*[:=]\s*){VALUE}"#),
+            "${1}[redacted]",
+        ),
+        (format!(r"(?i)((?:token|secret|api[_-]?key|access[_-]?key)=){VALUE}"), "${1}[redacted]"),
+        (
+            format!(
+                r#"(?i)(["'][a-z_.-]*(?:token|secret|api[_-]?key|access[_-]?key)\\*["']\s*:\s*){VALUE}"#
+            ),
+            "${1}[redacted]",
+        ),
+        (r#"(\bauth\\*"\s*:\s*\\*")[^"\\]+"#.into(), "${1}[redacted]"),
+        (r#"([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:"']*:[^\s/@"']+@"#.into(), "${1}[redacted]@"),
+    ];
+    rules.into_iter().map(|(pattern, with): (String, _)| (compiled(&pattern), with)).collect()
+});
+
+#[expect(clippy::expect_used, reason = "the patterns are constants, and a test compiles them all")]
+fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("constant pattern")
+}
+
+/// `text` with everything that looks like a secret replaced by `[redacted]`.
+pub fn redact(text: &str) -> String {
+    let mut text = text.to_string();
+    for (secret, with) in SECRETS.iter() {
+        if let std::borrow::Cow::Owned(cleaned) = secret.replace_all(&text, *with) {
+            text = cleaned;
+        }
+    }
+    text
+}
+
+/// Printable text of raw bytes: escape sequences and control characters are gone, a tab is a space.
+pub fn printable(raw: &[u8]) -> String {
+    let text = String::from_utf8_lossy(raw);
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => match chars.next() {
+                // CSI: parameters, then one letter that ends it.
+                Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
+                // OSC: up to the bell or to the escape of `ESC \`.
+                Some(']') => while chars.next().is_some_and(|c| c != '\u{7}' && c != '\u{1b}') {},
+                _ => {}
+            },
+            '\t' => out.push(' '),
+            c if c.is_control() => {}
+            // Marks that turn the reading direction can make a line lie.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_leave_and_their_surroundings_stay() {
+        for (text, clean) in [
+            ("Authorization: Bearer abc.def", "Authorization: Bearer [redacted]"),
+            ("sent bearer sha256~abcdefghijklmnop now", "sent bearer [redacted] now"),
+            ("x password=hunter2, y", "x password=[redacted], y"),
+            (r#"{"password": "a b", "c":1}"#, r#"{"password": [redacted], "c":1}"#),
+            (r#"body={\"password\":\"abc\"}"#, r#"body={\"password\":[redacted]}"#),
+            ("GET /x?token=abc&y=1", "GET /x?token=[redacted]&y=1"),
+            (r#"{"auth":"dXNlcjpwYXNz"}"#, r#"{"auth":"[redacted]"}"#),
+            (
+                "https://user:pass@bmc.example.com/redfish",
+                "https://[redacted]@bmc.example.com/redfish",
+            ),
+            ("a -----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n", "a [redacted private key]"),
+            ("jwt eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2ln end", "jwt [redacted] end"),
+        ] {
+            assert_eq!(redact(text), clean, "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_without_a_secret_stay_as_they_are() {
+        for text in [
+            r#"secret "machine-config-server-tls" not found"#,
+            r#"failed to get secret: secrets "x" is forbidden: User "system:anonymous""#,
+            "dial tcp https://10.0.0.1:6443: connect: connection refused",
+            "basic authentication is off",
+        ] {
+            assert_eq!(redact(text), text);
+        }
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_gone() {
+        assert_eq!(printable(b"\x1b[31mred\x1b[0m\ta\x00b\x07\xff"), "red ab\u{fffd}");
+        assert_eq!(printable(b"\x1b]0;title\x07x"), "x");
+        assert_eq!(printable(b"\x1b"), "");
+    }
+}

@@ -1,0 +1,67 @@
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+
+/// Name the root causes, how each produced every symptom, and where the proof is
+///
+/// Exit codes: 0 healthy, 1 root causes found, 3 not provable from this data,
+/// 2 wrong usage, 66 unreadable input.
+#[derive(Debug, Args)]
+pub struct Diagnose {
+    /// A must-gather or `oc adm inspect` folder, the same as .tar, .tar.gz,
+    /// .tar.xz or .tar.zst, or a text file with a machine's console log.
+    /// Several sources describe one cluster.
+    #[arg(value_name = "SOURCE", required = true)]
+    pub sources: Vec<PathBuf>,
+
+    /// Form of the answer
+    #[arg(long, short, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+
+    /// Show all evidence of root N, or of `all` roots and states
+    #[arg(long, value_name = "N|all", num_args = 0..=1, default_missing_value = "all")]
+    pub evidence: Option<ShownEvidence>,
+
+    /// Take this as the time of the gather
+    #[arg(long, value_name = "RFC3339")]
+    pub now: Option<jiff::Timestamp>,
+
+    /// Add a knowledge pack from a folder; may be given more than once
+    #[arg(long, value_name = "DIR")]
+    pub pack: Vec<PathBuf>,
+
+    /// No progress and no notes on stderr
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// No colour, even on a terminal
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    Text,
+    Json,
+    Markdown,
+    Html,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownEvidence {
+    Root(usize),
+    All,
+}
+
+impl FromStr for ShownEvidence {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse::<usize>() {
+            Ok(number) if number > 0 => Ok(Self::Root(number)),
+            _ if text == "all" => Ok(Self::All),
+            _ => Err("give the number of a root, or 'all'".into()),
+        }
+    }
+}

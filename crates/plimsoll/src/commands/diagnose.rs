@@ -1,0 +1,75 @@
+use std::io::{IsTerminal, Write};
+
+use plimsoll_model::Diagnosis;
+use plimsoll_model::diagnosis::Verdict;
+use plimsoll_report::{EvidenceShown, TextOptions};
+use plimsoll_sources::{NoProgress, Progress};
+
+use crate::args::{Diagnose, Output, ShownEvidence};
+use crate::exit::{Failure, Outcome};
+use crate::progress::Bar;
+
+const WIDTH: usize = 80;
+
+pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
+    let pack = crate::knowledge::load(&args.pack)?;
+    let needs = plimsoll_engine::needs(&pack);
+    let bar = (!args.quiet && std::io::stderr().is_terminal()).then(Bar::new);
+    let progress: &dyn Progress = bar.as_ref().map_or(&NoProgress, |bar| bar);
+    let read = plimsoll_sources::read(&args.sources, &needs, progress);
+    if let Some(bar) = &bar {
+        bar.done();
+    }
+    let mut snapshot = read.map_err(|error| Failure::Unreadable(error.to_string()))?;
+    if args.now.is_some() {
+        snapshot.now = args.now;
+    }
+    let diagnosis = plimsoll_engine::diagnose(&pack, &snapshot);
+    if let Some(ShownEvidence::Root(number)) = args.evidence
+        && number > diagnosis.roots.len()
+    {
+        let message = format!("--evidence {number}: there are {} roots", diagnosis.roots.len());
+        return Err(Failure::Usage(message));
+    }
+    print(&render(args, &diagnosis))?;
+    Ok(outcome(&diagnosis))
+}
+
+fn render(args: &Diagnose, diagnosis: &Diagnosis) -> String {
+    match args.output {
+        Output::Json => plimsoll_report::json(diagnosis),
+        Output::Markdown => plimsoll_report::markdown(diagnosis),
+        Output::Html => plimsoll_report::html(diagnosis),
+        Output::Text => {
+            let choice = anstream::AutoStream::choice(&std::io::stdout());
+            let options = TextOptions {
+                width: WIDTH,
+                color: !args.no_color && choice != anstream::ColorChoice::Never,
+                evidence: match args.evidence {
+                    None => EvidenceShown::None,
+                    Some(ShownEvidence::Root(number)) => EvidenceShown::Root(number),
+                    Some(ShownEvidence::All) => EvidenceShown::All,
+                },
+            };
+            plimsoll_report::text(diagnosis, &options)
+        }
+    }
+}
+
+/// A reader that went away (`| head`) is no fault of ours.
+fn print(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Internal(anyhow::anyhow!(error).context("cannot write the answer")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn outcome(diagnosis: &Diagnosis) -> Outcome {
+    match diagnosis.verdict {
+        Verdict::Healthy => Outcome::Fine,
+        Verdict::NotProvable => Outcome::NotProvable,
+        _ => Outcome::Found,
+    }
+}

@@ -1,0 +1,68 @@
+//! Every exit code, in one place. They are a contract with scripts.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// How a command ended when it did its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// 0: healthy, nothing to say.
+    Fine,
+    /// 1: root causes were found.
+    Found,
+    /// 3: not provable from this data.
+    NotProvable,
+}
+
+/// How a command ended when it could not do its work.
+#[derive(Debug)]
+pub enum Failure {
+    /// 2: the call makes no sense as it is.
+    Usage(String),
+    /// 66: an input that cannot be read; names it and says why.
+    Unreadable(String),
+    /// 70: a fault of our own.
+    Internal(anyhow::Error),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Usage(message) | Failure::Unreadable(message) => f.write_str(message),
+            Failure::Internal(error) => write!(f, "internal fault: {error:#}"),
+        }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Failure::Internal(error)
+    }
+}
+
+pub fn finish(result: Result<Outcome, Failure>) -> ExitCode {
+    match result {
+        Ok(Outcome::Fine) => ExitCode::from(0),
+        Ok(Outcome::Found) => ExitCode::from(1),
+        Ok(Outcome::NotProvable) => ExitCode::from(3),
+        Err(failure) => {
+            anstream::eprintln!("error: {failure}");
+            ExitCode::from(match failure {
+                Failure::Usage(_) => 2,
+                Failure::Unreadable(_) => 66,
+                Failure::Internal(_) => 70,
+            })
+        }
+    }
+}
+
+/// Help and version are no errors; everything else that clap refuses is usage.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    let shown = error.print();
+    match error.kind() {
+        clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion if shown.is_ok() => {
+            ExitCode::from(0)
+        }
+        _ => ExitCode::from(2),
+    }
+}
