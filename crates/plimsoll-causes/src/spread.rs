@@ -57,15 +57,28 @@ enum Start {
     Ring(usize),
 }
 
+/// What the search and earlier rounds decided, by node.
+pub(crate) struct Choice {
+    /// Roots that are unknown or only weakly seen.
+    pub(crate) chosen: Vec<bool>,
+    /// Seen nodes that turned out to be reached from elsewhere, so that others start first.
+    pub(crate) deferred: Vec<bool>,
+}
+
+impl Choice {
+    pub(crate) fn none(count: usize) -> Choice {
+        Choice { chosen: vec![false; count], deferred: vec![false; count] }
+    }
+}
+
 struct Spreader<'net, 'graph> {
     net: &'net Net<'graph>,
-    /// Roots that are unknown or only weakly seen.
-    chosen: &'net [bool],
+    choice: &'net Choice,
     done: Spread,
     ready: BinaryHeap<(i64, Reverse<usize>)>,
 }
 
-pub(crate) fn spread(net: &Net, chosen: &[bool]) -> Spread {
+pub(crate) fn spread(net: &Net, choice: &Choice) -> Spread {
     let count = net.graph.nodes.len();
     let done = Spread {
         place: vec![Place::Out; count],
@@ -76,7 +89,7 @@ pub(crate) fn spread(net: &Net, chosen: &[bool]) -> Spread {
         loose_miss: vec![1.0; count],
         earliest: vec![i64::MAX; count],
     };
-    let mut spreader = Spreader { net, chosen, done, ready: BinaryHeap::new() };
+    let mut spreader = Spreader { net, choice, done, ready: BinaryHeap::new() };
     for group in 0..net.groups.len() {
         spreader.settle_group(group);
     }
@@ -90,7 +103,7 @@ impl Spreader<'_, '_> {
         for &node in members {
             if net.graph.is_maintenance(node) {
                 self.settle(node, Place::Maintenance);
-            } else if self.chosen[node] && net.graph.is_unknown(node) {
+            } else if self.choice.chosen[node] && net.graph.is_unknown(node) {
                 self.settle(node, Place::Root);
             }
         }
@@ -122,10 +135,11 @@ impl Spreader<'_, '_> {
             }
             let since = net.graph.nodes[node].since.unwrap_or(i64::MAX);
             if self.is_own_root(node) {
-                starts.push(((net.layer[node], false, since, node), Start::Root(node)));
+                let last = self.choice.deferred[node];
+                starts.push(((last, net.layer[node], false, since, node), Start::Root(node)));
             }
             if let Some(ring) = net.ring_of[node].filter(|&ring| net.rings[ring][0] == node) {
-                starts.push(((net.layer[node], true, since, node), Start::Ring(ring)));
+                starts.push(((false, net.layer[node], true, since, node), Start::Ring(ring)));
             }
         }
         starts.sort_unstable_by_key(|&(key, _)| key);
@@ -137,7 +151,9 @@ impl Spreader<'_, '_> {
         let graph = self.net.graph;
         graph.is_active(node)
             && graph.prior(node).is_some()
-            && (graph.is_strong(node) || self.chosen[node] || self.net.ring_of[node].is_some())
+            && (graph.is_strong(node)
+                || self.choice.chosen[node]
+                || self.net.ring_of[node].is_some())
             && !self.net.maintained[node]
     }
 
@@ -162,8 +178,8 @@ impl Spreader<'_, '_> {
                 continue;
             }
             for (_, link) in self.net.links_from(node) {
-                let later =
-                    self.net.group_of[link.effect] != self.net.group_of[node] || link.effect > node;
+                let later = self.net.group_of[link.effect] != self.net.group_of[node]
+                    || self.net.layer[link.effect] > self.net.layer[node];
                 if later {
                     self.done.loose_miss[link.effect] *= 1.0 - likelihood(link.likelihood);
                 }

@@ -10,11 +10,15 @@ use crate::hypotheses::hypotheses;
 use crate::net::Net;
 use crate::ruled_out::ruled_out;
 use crate::search::{Found, cover_agrees, is_sensitive, search};
-use crate::spread::{Place, Spread, spread};
-use crate::{Alternative, Confidence, Explanation, Graph, NextCheck, RootFinding};
+use crate::spread::{Choice, Place, Spread, spread};
+use crate::weights::{displaces, likelihood};
+use crate::{Alternative, Confidence, Explanation, Graph, Link, NextCheck, RootFinding};
 
 /// Rounds of dropping one idle root a component before all that are left are dropped at once.
 const POLITE_ROUNDS: usize = 4;
+
+/// Rounds in which a seen root may still be put behind others.
+const DEFERRING_ROUNDS: usize = 8;
 
 /// A component with the search's answer.
 struct Case {
@@ -26,7 +30,7 @@ struct Case {
 /// The most probable explanation of what is seen in the graph.
 pub fn explain(graph: &Graph) -> Explanation {
     let net = Net::new(graph);
-    let base = spread(&net, &vec![false; graph.nodes.len()]);
+    let base = spread(&net, &Choice::none(graph.nodes.len()));
     let mut cases: Vec<Case> = components(&net, &base).into_iter().map(Case::new).collect();
     let (last, chain) = settle(&net, &mut cases);
     let is_root = |node: usize| last.place[node] == Place::Root;
@@ -83,41 +87,74 @@ impl Case {
     }
 }
 
-/// Spreads from the chosen roots and takes back those without which everything is still explained:
-/// a root must earn its place by a symptom that is nobody else's.
+/// Spreads from the chosen roots, and again after what the result itself shows to be wrong: a chosen
+/// root without which everything is still explained, or a seen root that another one reaches.
 fn settle(net: &Net, cases: &mut [Case]) -> (Spread, Chain) {
+    let count = net.graph.nodes.len();
+    let mut choice = Choice::none(count);
     let mut round = 0;
     loop {
-        let mut chosen = vec![false; net.graph.nodes.len()];
+        choice.chosen = vec![false; count];
         for node in cases.iter().flat_map(Case::chosen) {
-            chosen[node] = true;
+            choice.chosen[node] = true;
         }
-        let spread = spread(net, &chosen);
+        let spread = spread(net, &choice);
         let chain = chain(net, &spread);
-        let mut earns = vec![false; net.graph.nodes.len()];
-        for (node, owners) in owners(net, &spread, &chain.all).iter().enumerate() {
-            if let ([owner], true) = (owners.as_slice(), net.graph.is_active(node)) {
-                earns[*owner] = true;
-            }
-        }
-        let mut changed = false;
-        for case in cases.iter_mut() {
-            let candidates = &case.component.candidates;
-            let idle = |&at: &usize| !earns[candidates[at].node];
-            if round >= POLITE_ROUNDS {
-                let before = case.found.best.len();
-                case.found.best.retain(|at| !idle(at));
-                changed |= case.found.best.len() < before;
-            } else if let Some(at) = case.found.best.iter().rposition(idle) {
-                case.found.best.remove(at);
-                changed = true;
-            }
-        }
-        if !changed {
+        let owners = owners(net, &spread, &chain.all);
+        let deferred = round < DEFERRING_ROUNDS && defer(net, &spread, &owners, &mut choice);
+        if !drop_idle(net, cases, &owners, round) && !deferred {
             return (spread, chain);
         }
         round += 1;
     }
+}
+
+/// A chosen root must earn its place by a symptom that is nobody else's.
+fn drop_idle(net: &Net, cases: &mut [Case], owners: &[Vec<usize>], round: usize) -> bool {
+    let mut earns = vec![false; owners.len()];
+    for (node, owners) in owners.iter().enumerate() {
+        if let ([owner], true) = (owners.as_slice(), net.graph.is_active(node)) {
+            earns[*owner] = true;
+        }
+    }
+    let mut dropped = false;
+    for case in cases {
+        let candidates = &case.component.candidates;
+        let idle = |&at: &usize| !earns[candidates[at].node];
+        if round >= POLITE_ROUNDS {
+            dropped |= case.found.best.iter().any(idle);
+            case.found.best.retain(|at| !idle(at));
+        } else if let Some(at) = case.found.best.iter().rposition(idle) {
+            case.found.best.remove(at);
+            dropped = true;
+        }
+    }
+    dropped
+}
+
+/// Inside a group that unknown nodes hold together, the order of starts is a guess. A seen root that
+/// causes of other owners would displace starts last next time.
+fn defer(net: &Net, spread: &Spread, owners: &[Vec<usize>], choice: &mut Choice) -> bool {
+    let graph = net.graph;
+    let mut deferred = false;
+    for &node in &spread.order {
+        let Some(prior) = graph.prior(node).filter(|_| graph.is_true(node)) else { continue };
+        if spread.place[node] != Place::Root || choice.deferred[node] {
+            continue;
+        }
+        let elsewhere = |link: &&Link| {
+            spread.place[link.cause] != Place::Out && !owners[link.cause].contains(&node)
+        };
+        let links = net.links_to(node).map(|(_, link)| link).filter(elsewhere);
+        let miss: f64 = links
+            .map(|link| 1.0 - spread.belief[link.cause] * likelihood(link.likelihood))
+            .product();
+        if displaces(1.0 - miss, prior) {
+            choice.deferred[node] = true;
+            deferred = true;
+        }
+    }
+    deferred
 }
 
 fn roots(

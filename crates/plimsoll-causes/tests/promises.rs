@@ -135,7 +135,7 @@ fn a_renaming() -> impl Strategy<Value = (Graph, Vec<usize>)> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 40000,
+        cases: 40000, max_shrink_iters: 20000,
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(18),
         ..ProptestConfig::default()
@@ -244,13 +244,12 @@ proptest! {
 
     #[test]
     fn six_names_do_not_matter_where_there_is_no_tie((mut graph, names) in a_renaming()) {
-        for (index, node) in graph.nodes.iter_mut().enumerate() {
-            node.since = node.since.map(|since| since + 2000 * index as i64);
-        }
+        // In a ring somebody has to be first, and that can be a matter of names.
+        graph.links.retain(|link| link.cause < link.effect);
         let told = explain(&graph);
         let other = explain(&renamed(&graph, &names));
         let tied = |told: &Explanation| told.alternatives.iter().any(|other| other.tie);
-        prop_assume!(told.deadlocks.is_empty() && !tied(&told) && !tied(&other));
+        prop_assume!(!tied(&told) && !tied(&other));
         let rename = |nodes: &[usize]| -> BTreeSet<usize> {
             nodes.iter().map(|&node| names[node]).collect()
         };

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_causes::{self as causes, Explanation};
 use plimsoll_model::diagnosis::{
-    Alternative, Breaker, Check, Cluster, Confidence, Cost, Deadlock, Diagnosis, Edge, Repair, Root, RuledOut, SCHEMA,
-    Source, State, StateRef, Status,
+    Alternative, Breaker, Check, Cluster, Confidence, Cost, Deadlock, Diagnosis, Edge, Repair,
+    Root, RuledOut, SCHEMA, Source, State, StateRef, Status,
 };
 use plimsoll_model::snapshot::{Gap, GapStatus};
 use plimsoll_model::{EntityId, FactBase, Snapshot, Value};
@@ -37,7 +37,8 @@ pub fn assemble(inputs: &Inputs<'_>) -> Diagnosis {
     let (roots, verdicts) = view.roots();
     let unexplained = view.refs(&inputs.explanation.unexplained);
     let deadlocks = view.deadlocks();
-    let understood = inputs.base.entities.keys().any(|id| id.kind == "ClusterOperator" || id.kind == "Node");
+    let understood =
+        inputs.base.entities.keys().any(|id| id.kind == "ClusterOperator" || id.kind == "Node");
     let complete = sources.iter().all(|source| source.complete);
     let judged = verdict::judge(&roots, &verdicts, &unexplained, &deadlocks, understood, complete);
     Diagnosis {
@@ -50,7 +51,12 @@ pub fn assemble(inputs: &Inputs<'_>) -> Diagnosis {
         costs: judged.costs,
         states: view.states(),
         edges: view.edges(),
-        ruled_out: view.ruled_out(),
+        // Where nothing is wrong, nothing needs ruling out.
+        ruled_out: if roots.is_empty() && unexplained.is_empty() {
+            Vec::new()
+        } else {
+            view.ruled_out()
+        },
         alternatives: view.alternatives(),
         next_checks: view.next_checks(&roots),
         roots,
@@ -141,7 +147,12 @@ impl<'a> View<'a> {
     fn proof(&self, node: usize) -> Vec<plimsoll_model::Evidence> {
         let (entity, instance) = self.instance(node);
         let rule = &self.inputs.pack.states[instance.state];
-        self.inputs.base.entities.get(entity).map(|entity| proof(&rule.when, entity)).unwrap_or_default()
+        self.inputs
+            .base
+            .entities
+            .get(entity)
+            .map(|entity| proof(&rule.when, entity))
+            .unwrap_or_default()
     }
 
     fn summary(&self, entity: &EntityId, state: usize) -> String {
@@ -160,9 +171,9 @@ impl<'a> View<'a> {
         if let Some(entity) = self.inputs.base.entities.get(id) {
             scope.add_variable_from_value("self", bound(id, entity));
         }
-        rule.recovery
-            .iter()
-            .find(|recovery| recovery.when.as_ref().is_none_or(|when| when.truth(&scope) == Truth::True))
+        rule.recovery.iter().find(|recovery| {
+            recovery.when.as_ref().is_none_or(|when| when.truth(&scope) == Truth::True)
+        })
     }
 
     fn roots(&self) -> (Vec<Root>, Vec<RootVerdict>) {
@@ -177,7 +188,11 @@ impl<'a> View<'a> {
                 let recovery = self.recovery(finding.node);
                 let repairs = recovery.map(|recovery| Repair {
                     id: recovery.repair.clone(),
-                    summary: summary::fill(&recovery.summary, entity, self.inputs.base.entities.get(entity)),
+                    summary: summary::fill(
+                        &recovery.summary,
+                        entity,
+                        self.inputs.base.entities.get(entity),
+                    ),
                     minutes: recovery.minutes,
                     blast: recovery.blast,
                 });
@@ -222,7 +237,8 @@ impl<'a> View<'a> {
     fn states(&self) -> Vec<State> {
         let expected: BTreeSet<usize> = self.inputs.explanation.expected.iter().copied().collect();
         let assumed: BTreeSet<usize> = self.inputs.explanation.assumed.iter().copied().collect();
-        let hidden_roots: BTreeSet<usize> = self.inputs.explanation.roots.iter().map(|root| root.node).collect();
+        let hidden_roots: BTreeSet<usize> =
+            self.inputs.explanation.roots.iter().map(|root| root.node).collect();
         let mut status_of: BTreeMap<(usize, &EntityId), Status> = BTreeMap::new();
         for (node, (entity, instance)) in self.inputs.grounded.nodes.iter().enumerate() {
             if self.stands_for.contains_key(&node) {
@@ -230,9 +246,13 @@ impl<'a> View<'a> {
             }
             let role = self.inputs.pack.states[instance.state].role;
             let status = match instance.truth {
-                Truth::True if expected.contains(&node) || role == Role::Expected => Status::Expected,
+                Truth::True if expected.contains(&node) || role == Role::Expected => {
+                    Status::Expected
+                }
                 Truth::True => Status::Active,
-                Truth::Unknown(_) if assumed.contains(&node) || hidden_roots.contains(&node) => Status::Unknown,
+                Truth::Unknown(_) if assumed.contains(&node) || hidden_roots.contains(&node) => {
+                    Status::Unknown
+                }
                 _ => continue,
             };
             status_of.insert((instance.state, entity), status);
@@ -299,14 +319,23 @@ impl<'a> View<'a> {
 
     fn deadlocks(&self) -> Vec<Deadlock> {
         let deadlocks = self.inputs.explanation.deadlocks.iter().map(|deadlock| {
-            let members: Vec<usize> =
-                deadlock.members.iter().filter(|node| !self.stands_for.contains_key(node)).copied().collect();
+            let members: Vec<usize> = deadlock
+                .members
+                .iter()
+                .filter(|node| !self.stands_for.contains_key(node))
+                .copied()
+                .collect();
             let breakers = members.iter().flat_map(|node| {
                 let (entity, instance) = self.instance(*node);
-                let rules = self.inputs.pack.breakers.iter().filter(|rule| rule.state == instance.state);
+                let rules =
+                    self.inputs.pack.breakers.iter().filter(|rule| rule.state == instance.state);
                 rules.map(|rule| Breaker {
                     state: self.name(*node),
-                    action: summary::fill(&rule.action, entity, self.inputs.base.entities.get(entity)),
+                    action: summary::fill(
+                        &rule.action,
+                        entity,
+                        self.inputs.base.entities.get(entity),
+                    ),
                 })
             });
             Deadlock {
@@ -330,7 +359,10 @@ impl<'a> View<'a> {
                 let by = if ruled_out.node == ruled_out.by {
                     "looked for and not there".to_string()
                 } else {
-                    format!("it would have caused {} on {}, which is not there", witness.id, witness.entity)
+                    format!(
+                        "it would have caused {} on {}, which is not there",
+                        witness.id, witness.entity
+                    )
                 };
                 let mut evidence = self.proof(ruled_out.by);
                 evidence.truncate(2);
@@ -359,7 +391,9 @@ impl<'a> View<'a> {
                 }
             })
             .collect();
-        found.sort_by(|a, b| (&a.instead_of, &a.id, &a.entity).cmp(&(&b.instead_of, &b.id, &b.entity)));
+        found.sort_by(|a, b| {
+            (&a.instead_of, &a.id, &a.entity).cmp(&(&b.instead_of, &b.id, &b.entity))
+        });
         found
     }
 
@@ -376,7 +410,10 @@ impl<'a> View<'a> {
                 };
                 let StateRef { id, entity: name } = self.name(node);
                 let how = summary::fill(&rule.how, entity, self.inputs.base.entities.get(entity));
-                scored.push((gain / weight, Check { id, entity: name, how, cost: rule.cost, separates: separates.clone() }));
+                scored.push((
+                    gain / weight,
+                    Check { id, entity: name, how, cost: rule.cost, separates: separates.clone() },
+                ));
             }
         };
         for check in &self.inputs.explanation.next_checks {
@@ -384,14 +421,18 @@ impl<'a> View<'a> {
         }
         for finding in &self.inputs.explanation.roots {
             let name = self.name(finding.node);
-            let unsure = roots
-                .iter()
-                .any(|root| root.id == name.id && root.entity == name.entity && root.confidence != Confidence::Confirmed);
+            let unsure = roots.iter().any(|root| {
+                root.id == name.id
+                    && root.entity == name.entity
+                    && root.confidence != Confidence::Confirmed
+            });
             if unsure {
                 add(finding.node, 0.5, vec![name]);
             }
         }
-        scored.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| (&x.id, &x.entity, &x.how).cmp(&(&y.id, &y.entity, &y.how))));
+        scored.sort_by(|(a, x), (b, y)| {
+            b.total_cmp(a).then_with(|| (&x.id, &x.entity, &x.how).cmp(&(&y.id, &y.entity, &y.how)))
+        });
         let mut seen = BTreeSet::new();
         let mut checks: Vec<Check> = scored
             .into_iter()

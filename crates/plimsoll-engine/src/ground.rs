@@ -40,14 +40,16 @@ struct Grower<'a> {
 }
 
 pub fn ground<'a>(pack: &'a Pack, base: &'a FactBase, states: &'a States) -> Grounded<'a> {
-    let mut by_state: Vec<BTreeMap<&EntityId, &Instance>> = vec![BTreeMap::new(); pack.states.len()];
+    let mut by_state: Vec<BTreeMap<&EntityId, &Instance>> =
+        vec![BTreeMap::new(); pack.states.len()];
     for (id, instances) in states {
         for instance in instances.iter().filter(|instance| !instance.recovered) {
             by_state[instance.state].insert(id, instance);
         }
     }
     let cluster = base.entities.get(&EntityId::cluster());
-    let cluster = cluster.map_or_else(|| facts_to_cel(&BTreeMap::new()), |c| bound(&EntityId::cluster(), c));
+    let cluster =
+        cluster.map_or_else(|| facts_to_cel(&BTreeMap::new()), |c| bound(&EntityId::cluster(), c));
     let mut grower = Grower {
         pack,
         base,
@@ -161,7 +163,11 @@ impl<'a> Grower<'a> {
                     path.iter().map(|(name, inverse)| (name.as_str(), *inverse)).collect()
                 };
                 for (name, inverse) in steps {
-                    at = at.iter().flat_map(|id| self.walk.step(id, name, inverse)).copied().collect();
+                    at = at
+                        .iter()
+                        .flat_map(|id| self.walk.step(id, name, inverse))
+                        .copied()
+                        .collect();
                 }
                 at.into_iter().collect()
             }
@@ -189,7 +195,8 @@ impl<'a> Grower<'a> {
         // A state that refines a general one implies it on the same entity.
         let mut refinements = Vec::new();
         for (state, id) in self.nodes.keys() {
-            if let Some(general) = self.pack.states[*state].refines.as_deref().and_then(|g| self.pack.state(g))
+            if let Some(general) =
+                self.pack.states[*state].refines.as_deref().and_then(|g| self.pack.state(g))
                 && self.nodes.contains_key(&(general, *id))
             {
                 refinements.push(((*state, *id), (general, *id)));
@@ -197,10 +204,19 @@ impl<'a> Grower<'a> {
         }
         let positions: BTreeMap<(usize, &EntityId), usize> =
             self.nodes.keys().enumerate().map(|(position, key)| (*key, position)).collect();
+        let stood_for: BTreeSet<(usize, &EntityId)> = refinements
+            .iter()
+            .filter(|(special, _)| self.nodes[special].truth == Truth::True)
+            .map(|(_, general)| *general)
+            .collect();
         let mut links = Vec::new();
         let mut rules = Vec::new();
         for (rule, cause, effect) in &self.links {
             let found: &CauseRule = &self.pack.causes[*rule];
+            // What is known more exactly is explained as that, or not at all.
+            if stood_for.contains(&(found.to, *effect)) {
+                continue;
+            }
             links.push(Link {
                 cause: positions[&(found.from, *cause)],
                 effect: positions[&(found.to, *effect)],
@@ -221,9 +237,12 @@ impl<'a> Grower<'a> {
             });
             rules.push(None);
         }
-        let nodes: Vec<(&EntityId, &Instance)> =
-            std::mem::take(&mut self.nodes).into_iter().map(|((_, id), instance)| (id, instance)).collect();
-        let graph = Graph { nodes: nodes.iter().map(|(_, instance)| self.node(instance)).collect(), links };
+        let nodes: Vec<(&EntityId, &Instance)> = std::mem::take(&mut self.nodes)
+            .into_iter()
+            .map(|((_, id), instance)| (id, instance))
+            .collect();
+        let graph =
+            Graph { nodes: nodes.iter().map(|(_, instance)| self.node(instance)).collect(), links };
         Grounded { graph, nodes, rules }
     }
 

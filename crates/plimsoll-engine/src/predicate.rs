@@ -64,7 +64,8 @@ pub fn compile(source: &str, variables: &[&str]) -> Result<Predicate, Refused> {
             column: u32::try_from(column.max(1)).unwrap_or(1),
         }
     })?;
-    let mut survey = Survey { bound: Vec::new(), nodes: 0, cost: 0, problem: None, reads: BTreeMap::new() };
+    let mut survey =
+        Survey { bound: Vec::new(), nodes: 0, cost: 0, problem: None, reads: BTreeMap::new() };
     survey.visit(program.expression(), variables, 1);
     if let Some(problem) = survey.problem {
         return Err(refuse(problem));
@@ -119,10 +120,40 @@ fn check_shape(source: &str) -> Result<(), Refused> {
 
 const OPERATORS: &[&str] = &["_", "@", "!"];
 const FUNCTIONS: &[&str] = &[
-    "contains", "startsWith", "endsWith", "matches", "size", "has", "all", "exists", "exists_one",
-    "map", "filter", "int", "string", "double", "max", "min", "minutes", "hours", "lowerAscii",
-    "split", "trim", "ip", "cidr", "containsIP", "isIP", "isCIDR", "semver", "isLessThan",
-    "isGreaterThan", "compareTo", "indexOf", "replace", "substring", "find",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "matches",
+    "size",
+    "has",
+    "all",
+    "exists",
+    "exists_one",
+    "map",
+    "filter",
+    "int",
+    "string",
+    "double",
+    "max",
+    "min",
+    "minutes",
+    "hours",
+    "lowerAscii",
+    "split",
+    "trim",
+    "ip",
+    "cidr",
+    "containsIP",
+    "isIP",
+    "isCIDR",
+    "semver",
+    "isLessThan",
+    "isGreaterThan",
+    "compareTo",
+    "indexOf",
+    "replace",
+    "substring",
+    "find",
 ];
 
 fn function_is_known(name: &str) -> bool {
@@ -164,7 +195,9 @@ impl<'e> Survey<'e> {
             Expr::List(list) => {
                 list.elements.iter().for_each(|element| self.visit(element, variables, times));
             }
-            Expr::Map(map) => map.entries.iter().for_each(|e| self.entry(&e.expr, variables, times)),
+            Expr::Map(map) => {
+                map.entries.iter().for_each(|e| self.entry(&e.expr, variables, times))
+            }
             Expr::Struct(_) => {
                 self.problem.get_or_insert("messages are not supported".into());
             }

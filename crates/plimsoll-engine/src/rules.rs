@@ -54,14 +54,18 @@ pub fn run(pack: &Pack, base: &FactBase) -> States {
     let setting = Setting::of(base);
     let mut by_kind: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, state) in pack.states.iter().enumerate() {
-        let applies =
-            state.applies.to(setting.minor, setting.platform.as_deref(), setting.topology.as_deref());
+        let applies = state.applies.to(
+            setting.minor,
+            setting.platform.as_deref(),
+            setting.topology.as_deref(),
+        );
         if applies {
             by_kind.entry(state.on.as_str()).or_default().push(index);
         }
     }
     let cluster = base.entities.get(&EntityId::cluster());
-    let cluster = cluster.map_or_else(|| facts_to_cel(&BTreeMap::new()), |c| bound(&EntityId::cluster(), c));
+    let cluster =
+        cluster.map_or_else(|| facts_to_cel(&BTreeMap::new()), |c| bound(&EntityId::cluster(), c));
     let entities: Vec<(&EntityId, &Entity)> =
         base.entities.iter().filter(|(id, _)| by_kind.contains_key(id.kind.as_str())).collect();
     entities
@@ -71,9 +75,12 @@ pub fn run(pack: &Pack, base: &FactBase) -> States {
             |shared, (id, entity)| {
                 let mut scope = shared.new_inner_scope();
                 scope.add_variable_from_value("self", bound(id, entity));
-                let rules = &by_kind[id.kind.as_str()];
+                let rules =
+                    by_kind[id.kind.as_str()].iter().map(|index| (*index, &pack.states[*index]));
+                let meant = rules
+                    .filter(|(_, rule)| rule.named.is_empty() || rule.named.contains(&id.name));
                 let instances =
-                    rules.iter().map(|index| evaluate(*index, &pack.states[*index], entity, &scope)).collect();
+                    meant.map(|(index, rule)| evaluate(index, rule, entity, &scope)).collect();
                 ((*id).clone(), instances)
             },
         )
@@ -132,13 +139,15 @@ fn evaluate(index: usize, rule: &StateRule, entity: &Entity, scope: &Context<'_>
 /// A first hit at the very start of a log says only that it began no later.
 fn starts_with_its_log(since: &Predicate, entity: &Entity) -> bool {
     since.reads_of("self").iter().any(|path| {
-        let Some(signature) = path.strip_prefix("logs.").and_then(|p| p.split('.').next()) else { return false };
+        let Some(signature) = path.strip_prefix("logs.").and_then(|p| p.split('.').next()) else {
+            return false;
+        };
         let hit = entity.facts.get("logs").and_then(|logs| logs.get(signature));
         let at = |key: &str| match hit.and_then(|hit| hit.get(key)) {
             Some(Value::Time(time)) => Some(time.as_second()),
             _ => None,
         };
-        matches!((at("from"), at("first")), (Some(from), Some(first)) if first - from < 60)
+        matches!((at("from"), at("since")), (Some(from), Some(first)) if first - from < 60)
     })
 }
 
@@ -149,7 +158,9 @@ pub fn proof(predicate: &Predicate, entity: &Entity) -> Vec<Evidence> {
         let mut prefix = path;
         loop {
             if let Some(evidence) = entity.provenance.get(prefix) {
-                found.extend(evidence.iter().filter(|at| !found.contains(at)).cloned().collect::<Vec<_>>());
+                found.extend(
+                    evidence.iter().filter(|at| !found.contains(at)).cloned().collect::<Vec<_>>(),
+                );
                 break;
             }
             match prefix.rsplit_once('.') {

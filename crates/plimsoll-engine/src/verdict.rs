@@ -32,7 +32,10 @@ pub fn judge(
             return plain(Verdict::NotProvable, reason);
         }
         if !deadlocks.is_empty() {
-            return plain(Verdict::Recoverable, "a deadlock without a cause outside; break it at one of its states");
+            return plain(
+                Verdict::Recoverable,
+                "a deadlock without a cause outside; break it at one of its states",
+            );
         }
         if !unexplained.is_empty() {
             let count = unexplained.len();
@@ -43,10 +46,16 @@ pub fn judge(
             );
         }
         if !understood {
-            return plain(Verdict::NotProvable, "the data holds neither ClusterOperators nor Nodes");
+            return plain(
+                Verdict::NotProvable,
+                "the data holds neither ClusterOperators nor Nodes",
+            );
         }
         if !complete {
-            return plain(Verdict::NotProvable, "nothing is wrong in what could be read, but the data is incomplete");
+            return plain(
+                Verdict::NotProvable,
+                "nothing is wrong in what could be read, but the data is incomplete",
+            );
         }
         return plain(Verdict::Healthy, "nothing in this data is wrong or unexplained");
     }
@@ -69,5 +78,9 @@ pub fn judge(
         Verdict::Escalate => format!("{count}, at least one without a safe repair in place"),
         _ => count,
     };
-    Judgement { verdict: worst, reason, costs: Some(Costs { repair_minutes: minutes, reinstall_minutes: reinstall }) }
+    Judgement {
+        verdict: worst,
+        reason,
+        costs: Some(Costs { repair_minutes: minutes, reinstall_minutes: reinstall }),
+    }
 }

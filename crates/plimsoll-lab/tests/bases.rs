@@ -1,5 +1,7 @@
 //! Every base is whole, parses, and is the same each time.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panic")]
+
 use plimsoll_lab::base::{NAMES, Platform, base, daemon_pod, metal, params};
 use plimsoll_lab::edit::gather_time;
 use plimsoll_lab::tree::Tree;
@@ -253,6 +255,10 @@ fn an_upgrade_has_one_worker_away_and_nothing_degraded() {
         assert_eq!(condition(&operator, "Degraded"), "False", "{path}");
         assert_eq!(condition(&operator, "Available"), "True", "{path}");
     }
+    let routers = objects_below(&tree, "namespaces/openshift-ingress/pods/");
+    let phases: Vec<_> = routers.iter().map(|(_, pod)| pod.text_at(&["status", "phase"])).collect();
+    assert_eq!(phases.len(), 2);
+    assert!(phases.contains(&Some("Pending")) && phases.contains(&Some("Running")));
     let pool = object(
         &tree,
         "cluster-scoped-resources/machineconfiguration.openshift.io/machineconfigpools/worker.yaml",

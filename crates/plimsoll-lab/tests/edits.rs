@@ -1,5 +1,7 @@
 //! Edits reach every copy of an object and nothing else.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panic")]
+
 use plimsoll_lab::base::base;
 use plimsoll_lab::edit::{apply, parse_edits};
 use plimsoll_lab::tree::Tree;

@@ -200,9 +200,19 @@ pub struct LogHits {
     /// Named groups of the signature's pattern, sorted by name.
     pub captures: Vec<(String, String)>,
     pub count: u64,
+    /// Hits in the last quarter of an hour before the log's end, counted up to `MAX_RECENT`. A fault
+    /// that is still there goes on to the end of its log; a straggler does not.
+    pub recent: u64,
     pub first: HitLine,
+    /// First hit of the run that ends with `last`: no pause in it is longer than `PAUSE_SECONDS`.
+    pub run: HitLine,
     pub last: HitLine,
 }
+
+/// How far `LogHits::recent` counts, and how far back it looks.
+pub const MAX_RECENT: usize = 32;
+pub const RECENT_SECONDS: i64 = 900;
+pub const PAUSE_SECONDS: i64 = 1800;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HitLine {

@@ -4,7 +4,9 @@
 mod page;
 mod tree;
 
-use plimsoll_model::diagnosis::{Check, Diagnosis, Repair, Root, Source, StateRef, Verdict};
+use plimsoll_model::diagnosis::{
+    Check, Diagnosis, Repair, Root, RuledOut, Source, StateRef, Verdict,
+};
 use plimsoll_model::{Evidence, Time};
 
 use crate::cascade::{Cascade, Key, cascade_of, key, root_key};
@@ -320,12 +322,21 @@ fn ruled_out(page: &mut Page, d: &Diagnosis) {
     }
     page.blank();
     page.line("Ruled out:");
-    for out in d.ruled_out.iter().take(RULED_OUT) {
-        let state = mentions([(out.id.as_str(), &out.entity)]).concat();
-        page.item(&format!("{state}: {}", safe::line(&out.by)), 2);
+    // One line a hypothesis, however many machines it was looked for on.
+    let mut groups: Vec<((&str, &str), Vec<&RuledOut>)> = Vec::new();
+    for out in &d.ruled_out {
+        let key = (out.id.as_str(), out.by.as_str());
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, outs)) => outs.push(out),
+            None => groups.push((key, vec![out])),
+        }
     }
-    if d.ruled_out.len() > RULED_OUT {
-        page.paragraph(INDENT, &format!("… and {} more", d.ruled_out.len() - RULED_OUT), 1);
+    for ((id, by), outs) in groups.iter().take(RULED_OUT) {
+        let state = mentions(outs.iter().map(|out| (*id, &out.entity))).join(", ");
+        page.item(&format!("{state}: {}", safe::line(by)), 2);
+    }
+    if groups.len() > RULED_OUT {
+        page.paragraph(INDENT, &format!("… and {} more", groups.len() - RULED_OUT), 1);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Times as a tired reader wants them: the hour for the last day, the distance before that.
+//! Times as a tired reader wants them: the hour for the same day, the distance before that.
 
 use plimsoll_model::Time;
 
@@ -10,9 +10,13 @@ const SKEW: i64 = 5 * 60;
 /// `14:12`, `30 h ago`, `3 d ago`; the full date where "now" is not known or not after it.
 pub fn moment(time: Time, now: Option<Time>) -> String {
     let Some(now) = now else { return full(time) };
+    let same_day = time.strftime("%Y-%m-%d").to_string() == now.strftime("%Y-%m-%d").to_string();
     match now.as_second().saturating_sub(time.as_second()) {
-        age if (-SKEW..DAY).contains(&age) => time.strftime("%H:%M").to_string(),
+        age if (-SKEW..0).contains(&age) || (same_day && age >= 0) => {
+            time.strftime("%H:%M").to_string()
+        }
         age if age < 0 => full(time),
+        age if age < HOUR => format!("{} min ago", age / 60),
         age if age < 2 * DAY => format!("{} h ago", age / HOUR),
         age => format!("{} d ago", age / DAY),
     }
@@ -45,7 +49,8 @@ mod tests {
         let now = Some(gathered);
         for (time, shown) in [
             ("2025-12-03T14:12:09Z", "14:12"),
-            ("2025-12-02T18:43:00Z", "18:43"),
+            ("2025-12-03T00:00:00Z", "00:00"),
+            ("2025-12-02T19:43:00Z", "22 h ago"),
             ("2025-12-02T18:42:00Z", "24 h ago"),
             ("2025-11-30T18:00:00Z", "3 d ago"),
             ("2025-12-03T18:44:00Z", "18:44"),

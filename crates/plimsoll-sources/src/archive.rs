@@ -103,7 +103,7 @@ fn members(
             refuse_link(source, &full, &place);
             continue;
         }
-        source.count(&full, &path, member.size);
+        source.count(prefix, &path, 0, member.size);
         last = Some(full.clone());
         if !place.is_wanted() {
             continue;
@@ -167,15 +167,16 @@ pub fn refuse_link(source: &Source, path: &str, place: &Place) {
 }
 
 impl Source<'_> {
-    /// Notes that a file is there, wanted or not. `path` is without the archives around it.
-    pub fn count(&self, full: &str, path: &str, size: u64) {
+    /// Notes that a file is there, wanted or not. `judged` is its path as it was judged, of which
+    /// the first `around` bytes are not shown; `prefix` are the archives around it.
+    pub fn count(&self, prefix: &str, judged: &str, around: usize, size: u64) {
         const ROOT_FILES: [&str; 5] =
             ["timestamp", "version", "event-filter.html", "gather.logs", "must-gather.logs"];
-        let parts: Vec<&str> = path.split('/').collect();
+        let parts: Vec<&str> = judged.split('/').collect();
         let root = root_index(&parts);
-        let folders_before: usize = parts[..root].iter().map(|part| part.len() + 1).sum();
-        let end = full.len() - path.len() + folders_before;
-        let folder = full[..end].trim_end_matches('/');
+        let before: usize = parts[..root].iter().map(|part| part.len() + 1).sum();
+        let folder = format!("{prefix}{}", judged.get(around..before).unwrap_or_default());
+        let folder = folder.trim_end_matches('/');
         let is_root_file =
             root + 1 == parts.len() && parts.last().is_some_and(|f| ROOT_FILES.contains(f));
         if let Some(notes) = self.reading.store().sources.get_mut(self.index) {

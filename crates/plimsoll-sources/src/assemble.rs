@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::snapshot::{
-    Collected, Form, Gap, GapStatus, HitLine, LogFile, LogHits, Snapshot, SourceInfo,
+    Collected, Form, Gap, GapStatus, HitLine, LogFile, LogHits, RECENT_SECONDS, Snapshot,
+    SourceInfo,
 };
 use plimsoll_model::{Document, Time};
 
 use crate::gather;
-use crate::scan::{Hit, ScannedLog};
+use crate::hits::Hit;
+use crate::scan::ScannedLog;
 use crate::store::{FoundDocument, Item, Slot, SourceNotes, Store};
 use crate::times::{LineTime, resolve};
 
@@ -72,13 +74,24 @@ fn settle_logs(
     let mut logs = Vec::with_capacity(scanned.len());
     let mut hits = Vec::new();
     for (slot, log) in scanned {
+        let end = settled(log.end);
+        let recent = |tail: &[LineTime]| {
+            let times = tail.iter().filter_map(|time| resolve(*time, now));
+            times
+                .filter(|time| {
+                    end.is_some_and(|end| end.as_second() - time.as_second() <= RECENT_SECONDS)
+                })
+                .count()
+        };
         hits.extend(log.hits.into_iter().map(|found| LogHits {
+            recent: recent(&found.tail) as u64,
             signature: found.signature,
             log: logs.len(),
             host: found.host,
             captures: found.captures,
             count: found.count,
             first: line(found.first),
+            run: line(found.run),
             last: line(found.last),
         }));
         logs.push(LogFile {
@@ -86,7 +99,7 @@ fn settle_logs(
             path: log.path,
             origin: log.origin,
             start: settled(log.start),
-            end: settled(log.end),
+            end,
             hosts: log.hosts,
         });
     }
@@ -102,7 +115,7 @@ fn source_info(name: String, kind: Option<&'static str>, mut notes: SourceNotes)
         notes.gap(GapStatus::Cut, "the gather", why);
     }
     if notes.left_out > 0 {
-        let why = format!("{} things were left out: more than 160 MiB to keep", notes.left_out);
+        let why = format!("{} objects, files or logs are left out: above 160 MiB", notes.left_out);
         notes.gap(GapStatus::Unreadable, &name, why);
     }
     let mut gaps: Vec<Gap> = notes.gaps.into_iter().collect();

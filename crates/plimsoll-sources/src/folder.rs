@@ -20,7 +20,7 @@ const MAX_FILES: usize = 2_000_000;
 pub struct Listing {
     /// Sorted by path.
     pub entries: Vec<Entry<'static>>,
-    /// Folders that could not be looked into, and why.
+    /// What could not be looked at, and why.
     pub refused: Vec<(String, String)>,
     pub is_cut: bool,
 }
@@ -45,6 +45,10 @@ pub fn list(folder: &Path) -> Result<Listing, String> {
         let path = path.strip_prefix(folder).unwrap_or(path);
         shown_path(path.as_os_str().as_encoded_bytes())
     };
+    let refusal = |error: &walkdir::Error| {
+        let why = error.io_error().map_or_else(|| "it cannot be read".into(), plain);
+        (error.path().map(relative).unwrap_or_default(), why)
+    };
     for entry in WalkDir::new(folder).follow_links(false) {
         if listing.entries.len() >= MAX_FILES {
             listing.is_cut = true;
@@ -52,19 +56,19 @@ pub fn list(folder: &Path) -> Result<Listing, String> {
         }
         match entry {
             Ok(entry) if entry.file_type().is_dir() => {}
-            Ok(entry) => listing.entries.push(Entry {
-                path: relative(entry.path()),
-                size: entry.metadata().map_or(0, |metadata| metadata.len()),
-                content: if entry.file_type().is_file() {
-                    Content::OnDisk(entry.into_path())
-                } else {
-                    Content::None
-                },
-            }),
-            Err(error) => {
-                let why = error.io_error().map_or_else(|| "it cannot be read".into(), plain);
-                listing.refused.push((error.path().map(relative).unwrap_or_default(), why));
-            }
+            Ok(entry) => match entry.metadata() {
+                Ok(metadata) => listing.entries.push(Entry {
+                    path: relative(entry.path()),
+                    size: metadata.len(),
+                    content: if metadata.is_file() {
+                        Content::OnDisk(entry.into_path())
+                    } else {
+                        Content::None
+                    },
+                }),
+                Err(error) => listing.refused.push(refusal(&error)),
+            },
+            Err(error) => listing.refused.push(refusal(&error)),
         }
     }
     if listing.entries.is_empty() {
@@ -111,12 +115,13 @@ fn read_entry(
     around: &str,
 ) -> io::Result<()> {
     let path = entry.path.as_str();
-    let place = source.reading.wants.place(&format!("{around}{path}"));
+    let judged = format!("{around}{path}");
+    let place = source.reading.wants.place(&judged);
     if matches!(entry.content, Content::None) {
         refuse_link(source, path, &place);
         return Ok(());
     }
-    source.count(path, path, entry.size);
+    source.count("", &judged, around.len(), entry.size);
     if !place.is_wanted() {
         source.meter.take(entry.size);
         return Ok(());

@@ -26,11 +26,11 @@ pub fn newest_time(text: &[u8]) -> Option<Time> {
 
 /// The first line of each complaint in the log of a gather.
 pub fn complaints(path: &str, log: &[u8]) -> Vec<Gap> {
-    let log = log.to_ascii_lowercase();
+    let lower = log.to_ascii_lowercase();
     COMPLAINTS
         .iter()
         .filter_map(|complaint| {
-            let at = memmem::find(&log, complaint.as_bytes())?;
+            let at = memmem::find(&lower, complaint.as_bytes())?;
             let start = memchr::memrchr(b'\n', &log[..at]).map_or(0, |newline| newline + 1);
             let number = memchr::memchr_iter(b'\n', &log[..start]).count() + 1;
             Some((start, number))
@@ -116,6 +116,7 @@ mod tests {
         let gaps = complaints("a/gather.logs", log);
         assert_eq!(gaps.len(), 1);
         assert!(gaps[0].why.starts_with("a/gather.logs:2 says: [disk usage checker]"));
+        assert!(gaps[0].why.contains("Disk usage"), "as it is written");
         let log = b"gather did not start: timed out waiting for the condition\n";
         assert_eq!(complaints("x", log).len(), 1, "one line is quoted once");
         assert!(

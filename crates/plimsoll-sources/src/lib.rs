@@ -13,6 +13,7 @@ mod decode;
 mod digest;
 mod folder;
 mod gather;
+mod hits;
 mod layout;
 mod location;
 mod matcher;

@@ -155,7 +155,7 @@ impl Rule {
             .capture_names()
             .flatten()
             .filter_map(|name| {
-                Some((name.to_string(), crate::scan::shown(groups.name(name)?.as_bytes())))
+                Some((name.to_string(), crate::hits::shown(groups.name(name)?.as_bytes())))
             })
             .collect();
         captures.sort();

@@ -8,11 +8,10 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use memchr::{memchr, memchr_iter, memrchr};
-use plimsoll_model::evidence::MAX_TEXT;
-use plimsoll_model::{LogOrigin, clip};
+use plimsoll_model::LogOrigin;
 
+use crate::hits::{Bucket, Hits, RawHit, record};
 use crate::matcher::{Match, Matcher};
-use crate::redact::{printable, redact};
 use crate::times::{LineTime, journal_host, line_time};
 
 /// Buffer for logs that are read as a stream. Lines up to this length are seen whole.
@@ -21,17 +20,11 @@ pub const CHUNK: usize = 256 << 10;
 const OVERLAP: usize = 8 << 10;
 /// Lines above this are judged by the surroundings of a hit.
 const LONG_LINE: usize = 64 << 10;
-/// Raw bytes kept of a line before and after a hit, enough to see what is a secret.
-const SURROUNDINGS: usize = 1 << 10;
 const LINE_HEAD: usize = 256;
-/// Lines at either end of a log that are searched for a time.
+/// Lines at the start of a log that are searched for a time.
 const TIME_LINES: usize = 32;
 const TAIL: usize = 16 << 10;
-/// Sets of captures that are told apart for each signature and host of a log.
-const MAX_CAPTURE_SETS: usize = 64;
 const MAX_HOSTS: usize = 256;
-/// Buckets of one signature; beyond, hits are only counted.
-const MAX_BUCKETS: usize = 1024;
 
 #[derive(Debug)]
 pub struct ScannedLog {
@@ -41,23 +34,6 @@ pub struct ScannedLog {
     pub end: Option<LineTime>,
     pub hosts: Vec<String>,
     pub hits: Vec<Hits>,
-}
-
-#[derive(Debug)]
-pub struct Hits {
-    pub signature: usize,
-    pub host: Option<String>,
-    pub captures: Vec<(String, String)>,
-    pub count: u64,
-    pub first: Hit,
-    pub last: Hit,
-}
-
-#[derive(Debug)]
-pub struct Hit {
-    pub line: u64,
-    pub time: Option<LineTime>,
-    pub text: String,
 }
 
 pub struct Scan<'m> {
@@ -77,25 +53,6 @@ pub struct Scan<'m> {
     /// By signature.
     buckets: BTreeMap<usize, Vec<Bucket>>,
     found: Vec<Match>,
-}
-
-struct Bucket {
-    host: Option<String>,
-    captures: Vec<(String, String)>,
-    count: u64,
-    first: RawHit,
-    /// `None` while there is only one.
-    last: Option<RawHit>,
-}
-
-/// A hit before it is made presentable, which only the first and the last of a bucket ever are.
-struct RawHit {
-    line: u64,
-    raw: Vec<u8>,
-    /// Up to here `raw` is the head of a long line, kept for its time.
-    text_from: usize,
-    /// Where the hit stands in `raw`.
-    hit: usize,
 }
 
 impl<'m> Scan<'m> {
@@ -201,8 +158,8 @@ impl<'m> Scan<'m> {
             }
         }
         self.found = found;
-        // A line is judged once; of a long one each window is.
-        if is_long && to < line.len() { to } else { line.len() + 1 }
+        // A line is judged once; of a long one each window is, and no literal may fall between two.
+        if is_long && to < line.len() { to - OVERLAP } else { line.len() + 1 }
     }
 
     fn find_start(&mut self, text: &[u8]) {
@@ -245,7 +202,7 @@ impl<'m> Scan<'m> {
             Some(newline) if cut => &self.tail[newline + 1..],
             _ => &self.tail,
         };
-        let end = tail.rsplit(|b| *b == b'\n').take(TIME_LINES).find_map(line_time).or(self.start);
+        let end = tail.rsplit(|b| *b == b'\n').find_map(line_time);
         let hits = self
             .buckets
             .into_iter()
@@ -269,114 +226,88 @@ fn same_host(line: &[u8], host: &str) -> bool {
             .is_some_and(|r| r.starts_with(b" "))
 }
 
-fn record(
-    buckets: &mut Vec<Bucket>,
-    mut captures: Vec<(String, String)>,
-    mut host: Option<&str>,
-    raw: &RawHit,
-) {
-    fn find(all: &[Bucket], host: Option<&str>, captures: &[(String, String)]) -> Option<usize> {
-        all.iter().position(|b| b.host.as_deref() == host && b.captures == captures)
-    }
-    let mut place = find(buckets, host, &captures);
-    if place.is_none() && !captures.is_empty() {
-        let sets = buckets.iter().filter(|b| b.host.as_deref() == host && !b.captures.is_empty());
-        if sets.count() >= MAX_CAPTURE_SETS {
-            captures.clear();
-            place = find(buckets, host, &captures);
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::snapshot::Signature;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::matcher::Matchers;
+
+    fn scan(log: &[u8], in_pieces: bool) -> ScannedLog {
+        let signature = |id: &str, contains: &str| Signature {
+            id: id.into(),
+            contains: vec![contains.into()],
+            pattern: None,
+            logs: vec![],
+        };
+        let signatures = [signature("a", "NEEDLE"), signature("b", "NEEDLES")];
+        let (matchers, _) = Matchers::new(&signatures);
+        let origin = LogOrigin::Unit { unit: "kubelet".into(), node: None };
+        let matcher = matchers.for_log(&origin).unwrap();
+        let mut scan = Scan::new(&origin, Some(&matcher));
+        if in_pieces {
+            scan.read(&mut &*log, &mut Vec::new()).unwrap();
+        } else {
+            scan.feed(log);
         }
+        scan.finish("x".into(), origin)
     }
-    if place.is_none() && buckets.len() >= MAX_BUCKETS {
-        (host, captures) = (None, Vec::new());
-        place = find(buckets, host, &captures);
+
+    #[test]
+    fn both_of_two_literals_at_one_place_are_found() {
+        let hits = scan(b"x NEEDLES y\n", false).hits;
+        assert_eq!(hits.iter().map(|hit| hit.signature).collect::<Vec<_>>(), [0, 1]);
     }
-    match place.and_then(|place| buckets.get_mut(place)) {
-        // The windows of a long line overlap; it counts once.
-        Some(bucket) if bucket.last_line() == raw.line => {}
-        Some(bucket) => {
-            bucket.count += 1;
-            match &mut bucket.last {
-                Some(last) => last.clone_from(raw),
-                None => bucket.last = Some(raw.clone()),
+
+    #[test]
+    fn a_hit_far_into_a_line_is_shown_with_what_is_round_it() {
+        let log =
+            format!("2024-10-24T14:00:00Z {} NEEDLE {}\n", "a ".repeat(5000), "z ".repeat(5000));
+        let hit = &scan(log.as_bytes(), true).hits[0].first;
+        assert!(
+            hit.text.starts_with('…') && hit.text.contains("NEEDLE") && hit.text.ends_with('…')
+        );
+        assert_eq!(hit.text.chars().count(), 400);
+        assert!(hit.time.is_some());
+    }
+
+    #[test]
+    fn start_and_end_are_those_of_the_lines_that_carry_a_time() {
+        let log = format!(
+            "-- Boot --\nOct 24 12:00:00.000000 m-0 a[1]: x\n{}Oct 24 12:00:01.000000 m-1 a[1]: x\n-- end --\n",
+            "Oct 24 12:00:00.500000 m-0 a[1]: y\n".repeat(20_000)
+        );
+        let scanned = scan(log.as_bytes(), true);
+        assert_eq!(scanned.start, line_time(b"Oct 24 12:00:00"));
+        assert_eq!(scanned.end, line_time(b"Oct 24 12:00:01"));
+        assert_eq!(scanned.hosts, ["m-0", "m-1"]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// Lines of every length round the borders of the buffer, against plain counting.
+        #[test]
+        fn lines_are_counted_right(lengths in prop::collection::vec(
+            prop_oneof![0..200usize, CHUNK - 20..CHUNK + 20, Just(3 * CHUNK)], 1..12),
+            needle_at in 0.0..1.0f64, in_pieces: bool) {
+            let mut log = Vec::new();
+            let mut expected = Vec::new();
+            for (number, length) in lengths.iter().enumerate() {
+                let mut line = vec![b'x'; *length];
+                if *length > 6 {
+                    let at = ((length - 6) as f64 * needle_at) as usize;
+                    line[at..at + 6].copy_from_slice(b"NEEDLE");
+                    expected.push(number as u64 + 1);
+                }
+                log.extend(line);
+                log.push(b'\n');
             }
+            let hits = scan(&log, in_pieces).hits;
+            let found = hits.first().map(|hit| (hit.count, hit.first.line, hit.last.line));
+            let lines = expected.first().zip(expected.last());
+            prop_assert_eq!(found, lines.map(|(first, last)| (expected.len() as u64, *first, *last)));
         }
-        None => buckets.push(Bucket {
-            host: host.map(Into::into),
-            captures,
-            count: 1,
-            first: raw.clone(),
-            last: None,
-        }),
     }
-}
-
-impl Bucket {
-    fn last_line(&self) -> u64 {
-        self.last.as_ref().unwrap_or(&self.first).line
-    }
-
-    fn finish(self, signature: usize) -> Hits {
-        let first = self.first.finish();
-        let last = match self.last {
-            Some(last) => last.finish(),
-            None => Hit { line: first.line, time: first.time, text: first.text.clone() },
-        };
-        Hits { signature, host: self.host, captures: self.captures, count: self.count, first, last }
-    }
-}
-
-impl Clone for RawHit {
-    fn clone(&self) -> Self {
-        Self { raw: self.raw.clone(), ..*self }
-    }
-
-    /// Keeps the buffer: the last hit of a bucket is replaced again and again.
-    fn clone_from(&mut self, other: &Self) {
-        self.raw.clear();
-        self.raw.extend_from_slice(&other.raw);
-        (self.line, self.text_from, self.hit) = (other.line, other.text_from, other.hit);
-    }
-}
-
-impl RawHit {
-    /// `head` is how the line begins; `line` is all of it, or what a piece has of it if `continues`.
-    fn new(number: u64, head: &[u8], continues: bool, line: &[u8], hit: usize) -> Self {
-        let mut from = hit.saturating_sub(SURROUNDINGS);
-        let to = line.len().min(hit + SURROUNDINGS);
-        if from == 0 && !continues {
-            return Self { line: number, raw: line[..to].to_vec(), text_from: 0, hit };
-        }
-        // A word that is cut may be the rest of a secret.
-        let border = |b: &u8| matches!(b, b' ' | b',' | b';' | b'"' | b'}');
-        from += line[from..hit].iter().position(border).map_or(hit - from, |at| at + 1);
-        let mut raw = head.to_vec();
-        let text_from = raw.len();
-        raw.extend_from_slice(&line[from..to]);
-        Self { line: number, raw, text_from, hit: text_from + hit - from }
-    }
-
-    fn finish(self) -> Hit {
-        let text = presentable(&self.raw[self.text_from..]);
-        // Redaction moves things; counting what is left before the hit keeps it in view.
-        let before = presentable(&self.raw[self.text_from..self.hit]).chars().count();
-        let starts_late = self.text_from > 0;
-        let skip = match text.chars().count() {
-            all if all <= MAX_TEXT => 0,
-            all => before.saturating_sub(MAX_TEXT / 2).min(all - MAX_TEXT),
-        };
-        let mut shown: String = text.chars().skip(skip).collect();
-        if starts_late || skip > 0 {
-            shown.insert(0, '…');
-        }
-        Hit { line: self.line, time: line_time(&self.raw), text: clip(&shown) }
-    }
-}
-
-fn presentable(raw: &[u8]) -> String {
-    redact(&printable(raw))
-}
-
-/// A capture, fit to be shown.
-pub fn shown(raw: &[u8]) -> String {
-    clip(&presentable(raw))
 }

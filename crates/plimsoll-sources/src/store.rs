@@ -46,7 +46,7 @@ impl Item {
                 Item::Document(found) => found.document.text.len(),
                 Item::File(path, bytes) => path.len() + bytes.len(),
                 Item::Log(log) => {
-                    let texts = |h: &crate::scan::Hits| h.first.text.len() + h.last.text.len();
+                    let texts = |h: &crate::hits::Hits| h.first.text.len() + h.last.text.len();
                     log.path.len() + log.hits.iter().map(|h| STRUCTURE + texts(h)).sum::<usize>()
                 }
             }

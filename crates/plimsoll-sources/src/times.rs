@@ -16,6 +16,18 @@ pub enum LineTime {
     NoYear(DateTime),
 }
 
+impl LineTime {
+    /// For the distance between two lines of one log.
+    pub fn seconds(self) -> i64 {
+        match self {
+            LineTime::Full(time) => time.as_second(),
+            LineTime::NoYear(clock) => {
+                Offset::UTC.to_timestamp(clock).map_or(0, |time| time.as_second())
+            }
+        }
+    }
+}
+
 /// A leap year, so that every day of every year can be held.
 const ANY_YEAR: i16 = 2000;
 

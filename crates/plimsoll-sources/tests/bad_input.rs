@@ -155,6 +155,19 @@ fn links_in_a_folder_are_not_followed_either() {
 }
 
 #[test]
+fn a_path_without_end_is_a_gap() {
+    let mut builder = tar::Builder::new(Vec::new());
+    for path in [format!("{}x", "a/".repeat(3000)), "namespaces/n/core/pods.yaml".into()] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(0);
+        builder.append_data(&mut header, path, &b""[..]).unwrap();
+    }
+    let snapshot = read_bytes("x.tar", &builder.into_inner().unwrap()).unwrap();
+    assert!(has_gap(&snapshot, GapStatus::Unreadable, "its path is too long"));
+    assert!(has_gap(&snapshot, GapStatus::Unreadable, "the file is empty"), "and reading goes on");
+}
+
+#[test]
 fn an_archive_bomb_is_stopped() {
     // Half a gigabyte of zeros, again and again: gzip files may be concatenated.
     let mut header = tar::Header::new_gnu();

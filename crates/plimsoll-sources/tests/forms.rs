@@ -328,6 +328,16 @@ fn a_fallback_inspect_is_a_cut_gather_and_a_plain_inspect_is_not() {
 }
 
 #[test]
+fn a_part_of_a_gather_is_read_by_the_name_of_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &sample());
+    let part = folder.path().join("image/namespaces");
+    let snapshot = read(&[part], &needs(), &NoProgress).unwrap();
+    assert_eq!(snapshot.documents.len(), 2);
+    assert_eq!(&*snapshot.documents[1].path, "n/pods/p/p.yaml");
+}
+
+#[test]
 fn progress_reaches_its_total() {
     use std::sync::atomic::{AtomicU64, Ordering};
     #[derive(Default)]

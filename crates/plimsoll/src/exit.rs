@@ -60,7 +60,9 @@ pub fn finish(result: Result<Outcome, Failure>) -> ExitCode {
 pub fn usage(error: &clap::Error) -> ExitCode {
     let shown = error.print();
     match error.kind() {
-        clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion if shown.is_ok() => {
+        clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion
+            if shown.is_ok() =>
+        {
             ExitCode::from(0)
         }
         _ => ExitCode::from(2),

@@ -31,7 +31,10 @@ pub fn load(extra: &[impl AsRef<Path>]) -> Result<Pack, Failure> {
         let lines: Vec<String> = errors.iter().take(20).map(LoadError::to_string).collect();
         let more = errors.len().saturating_sub(lines.len());
         let rest = if more > 0 { format!("\n  and {more} more") } else { String::new() };
-        Failure::Unreadable(format!("the knowledge pack does not load:\n  {}{rest}", lines.join("\n  ")))
+        Failure::Unreadable(format!(
+            "the knowledge pack does not load:\n  {}{rest}",
+            lines.join("\n  ")
+        ))
     })
 }
 
@@ -49,7 +52,12 @@ fn built_in(folder: &Dir<'_>, files: &mut Vec<PackFile>) {
     }
 }
 
-fn read_folder(root: &Path, folder: &Path, depth: usize, files: &mut Vec<PackFile>) -> Result<(), Failure> {
+fn read_folder(
+    root: &Path,
+    folder: &Path,
+    depth: usize,
+    files: &mut Vec<PackFile>,
+) -> Result<(), Failure> {
     let unreadable = |error: std::io::Error| Failure::Unreadable(error.to_string());
     let mut entries: Vec<_> = fs_err::read_dir(folder)
         .map_err(unreadable)?
@@ -61,7 +69,10 @@ fn read_folder(root: &Path, folder: &Path, depth: usize, files: &mut Vec<PackFil
         let kind = entry.file_type().map_err(unreadable)?;
         if kind.is_dir() && depth < MAX_DEPTH {
             read_folder(root, &path, depth + 1, files)?;
-        } else if kind.is_file() && path.extension().is_some_and(|e| e == "yaml") && files.len() < MAX_FILES {
+        } else if kind.is_file()
+            && path.extension().is_some_and(|e| e == "yaml")
+            && files.len() < MAX_FILES
+        {
             if entry.metadata().map_err(unreadable)?.len() > MAX_FILE {
                 let message = format!("{}: too large for a pack file", path.display());
                 return Err(Failure::Unreadable(message));

@@ -95,7 +95,8 @@ pub fn derive(base: &mut FactBase) {
         .iter()
         .filter(|(id, _)| id.kind == "Machine")
         .map(|(id, entity)| {
-            let fact = |name: &str| entity.facts.get(name).and_then(Value::text).map(str::to_string);
+            let fact =
+                |name: &str| entity.facts.get(name).and_then(Value::text).map(str::to_string);
             (id.name.clone(), fact("host"), fact("node"))
         })
         .collect();
@@ -104,7 +105,8 @@ pub fn derive(base: &mut FactBase) {
     let hosts: Vec<EntityId> =
         base.entities.keys().filter(|id| id.kind == "BareMetalHost").cloned().collect();
     for id in hosts {
-        let consumer = base.entities[&id].facts.get("consumer").and_then(Value::text).unwrap_or_default();
+        let consumer =
+            base.entities[&id].facts.get("consumer").and_then(Value::text).unwrap_or_default();
         let machine = machines
             .iter()
             .find(|(name, host, _)| host.as_deref() == Some(&id.name) || name == consumer);

@@ -52,11 +52,17 @@ pub fn config_map(object: &Object<'_>) -> Facts {
 /// How many control-plane nodes the installer was asked for.
 fn install_config(object: &Object<'_>, entity: &mut Entity) {
     let path = ["data", "install-config"];
-    let parsed = object.text(&path).map(|text| plimsoll_yaml::parse(text, &plimsoll_yaml::Limits::USER_FILE));
+    let parsed = object
+        .text(&path)
+        .map(|text| plimsoll_yaml::parse(text, &plimsoll_yaml::Limits::USER_FILE));
     if let Some(Ok(config)) = parsed
         && let Some(replicas) = config.at(&["controlPlane", "replicas"]).and_then(Node::as_int)
     {
-        entity.set("controlPlaneReplicas", replicas, object.cite(&path, format!("controlPlane.replicas: {replicas}")));
+        entity.set(
+            "controlPlaneReplicas",
+            replicas,
+            object.cite(&path, format!("controlPlane.replicas: {replicas}")),
+        );
     }
 }
 
@@ -115,7 +121,9 @@ fn name_of(name: &GeneralName<'_>) -> Option<String> {
         GeneralName::DNSName(name) => Some((*name).to_string()),
         GeneralName::IPAddress(bytes) => match bytes.len() {
             4 => <[u8; 4]>::try_from(*bytes).ok().map(|b| std::net::Ipv4Addr::from(b).to_string()),
-            16 => <[u8; 16]>::try_from(*bytes).ok().map(|b| std::net::Ipv6Addr::from(b).to_string()),
+            16 => {
+                <[u8; 16]>::try_from(*bytes).ok().map(|b| std::net::Ipv6Addr::from(b).to_string())
+            }
             _ => None,
         },
         _ => None,
@@ -124,17 +132,17 @@ fn name_of(name: &GeneralName<'_>) -> Option<String> {
 
 pub fn signing_request(object: &Object<'_>) -> Facts {
     let mut entity = Entity::default();
-    for (path, fact) in [(&["spec", "signerName"][..], "signer"), (&["spec", "username"], "requestor")] {
+    for (path, fact) in
+        [(&["spec", "signerName"][..], "signer"), (&["spec", "username"], "requestor")]
+    {
         if let Some(text) = object.text(path) {
             entity.set(fact, text, object.cite_field(path));
         }
     }
-    let conditions: Vec<String> = object
-        .conditions(&["status", "conditions"])
-        .into_iter()
-        .map(|(kind, _, _)| kind)
-        .collect();
-    let at = object.cite(&["status", "conditions"], format!("conditions: {}", conditions.join(", ")));
+    let conditions: Vec<String> =
+        object.conditions(&["status", "conditions"]).into_iter().map(|(kind, _, _)| kind).collect();
+    let at =
+        object.cite(&["status", "conditions"], format!("conditions: {}", conditions.join(", ")));
     let has = |kind: &str| conditions.iter().any(|c| c == kind);
     entity.set("pending", conditions.is_empty(), at.clone());
     entity.set("approved", has("Approved"), at.clone());

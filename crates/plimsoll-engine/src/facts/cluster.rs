@@ -22,7 +22,8 @@ pub fn cluster_version(object: &Object<'_>) -> Facts {
     let history = object.node(&["status", "history"]);
     let desired = object.text(&["status", "desired", "version"]);
     if let Some(history) = history {
-        let completed = history.items().iter().find(|item| item.text_at(&["state"]) == Some("Completed"));
+        let completed =
+            history.items().iter().find(|item| item.text_at(&["state"]) == Some("Completed"));
         let at = object.cite_node(history, "/status/history", show_history(history));
         entity.set("installed", completed.is_some(), at.clone());
         let version = completed.and_then(|item| item.text_at(&["version"])).or(desired);
@@ -35,11 +36,13 @@ pub fn cluster_version(object: &Object<'_>) -> Facts {
         let newest = history.items().first();
         let partial = newest.and_then(|item| item.text_at(&["state"])) == Some("Partial");
         entity.set("updating", partial && completed.is_some(), at.clone());
-        if let Some(started) = newest.and_then(|item| item.text_at(&["startedTime"])).and_then(time) {
+        if let Some(started) = newest.and_then(|item| item.text_at(&["startedTime"])).and_then(time)
+        {
             entity.set("changeStarted", started, at.clone());
         }
         let first = history.items().last();
-        if let Some(started) = first.and_then(|item| item.text_at(&["startedTime"])).and_then(time) {
+        if let Some(started) = first.and_then(|item| item.text_at(&["startedTime"])).and_then(time)
+        {
             entity.set("installStarted", started, at);
         }
     }
@@ -76,14 +79,16 @@ pub fn infrastructure(object: &Object<'_>) -> Facts {
         .or(object.text(&["status", "platform"]))
         .or(object.text(&["spec", "platformSpec", "type"]));
     if let Some(platform) = platform {
-        let at = object.cite(&["status", "platformStatus", "type"], format!("platform: {platform}"));
+        let at =
+            object.cite(&["status", "platformStatus", "type"], format!("platform: {platform}"));
         infra.set("platform", platform, at.clone());
         cluster.set("platform", platform, at);
     }
     if object.node(&["status"]).is_some() {
-        for (field, fact) in
-            [("controlPlaneTopology", "topology"), ("infrastructureTopology", "infrastructureTopology")]
-        {
+        for (field, fact) in [
+            ("controlPlaneTopology", "topology"),
+            ("infrastructureTopology", "infrastructureTopology"),
+        ] {
             let topology = object.text(&["status", field]).unwrap_or_default();
             let at = object.cite_field(&["status", field]);
             infra.set(fact, topology, at.clone());
@@ -122,7 +127,13 @@ fn bare_metal_network(object: &Object<'_>, infra: &mut Entity) {
     }
     if object.node(&spec).is_some() || object.node(&status).is_some() {
         let (networks, at) = list("machineNetworks").unwrap_or_else(|| {
-            (Vec::new(), object.cite(&[spec[0], spec[1], spec[2], "machineNetworks"], "machineNetworks: (none)"))
+            (
+                Vec::new(),
+                object.cite(
+                    &[spec[0], spec[1], spec[2], "machineNetworks"],
+                    "machineNetworks: (none)",
+                ),
+            )
         });
         infra.set("machineNetworks", networks, at);
         let path = ["status", "platformStatus", "baremetal", "loadBalancer", "type"];
@@ -139,7 +150,9 @@ pub fn derive(base: &mut FactBase) {
         .filter(|(id, _)| id.kind == "Node")
         .flat_map(|(_, node)| {
             let at = node.provenance.get("subnets").and_then(|at| at.first()).cloned();
-            nets(node.facts.get("subnets")).into_iter().filter_map(move |net| Some((net, at.clone()?)))
+            nets(node.facts.get("subnets"))
+                .into_iter()
+                .filter_map(move |net| Some((net, at.clone()?)))
         })
         .collect();
     let id = EntityId::cluster_scoped("Infrastructure", "cluster");
@@ -175,7 +188,11 @@ pub fn derive(base: &mut FactBase) {
         subnets.sort();
         subnets.dedup();
         from.extend(homes.iter().map(|(_, at)| at.clone()));
-        infra.derive("vipsOutsideOnNodeSubnet", homes.len() == outside.len() && !outside.is_empty(), from.clone());
+        infra.derive(
+            "vipsOutsideOnNodeSubnet",
+            homes.len() == outside.len() && !outside.is_empty(),
+            from.clone(),
+        );
         infra.derive("nodeSubnetsOfVips", subnets, from);
     }
 }

@@ -9,14 +9,20 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
     let mut members: Vec<(Json, Evidence)> = Vec::new();
     let mut alarms: Option<(usize, Evidence)> = None;
     for ((source, path), bytes) in &snapshot.files {
-        let Some(name) = path.rsplit('/').next().filter(|_| path.contains("etcd_info/")) else { continue };
+        let Some(name) = path.rsplit('/').next().filter(|_| path.contains("etcd_info/")) else {
+            continue;
+        };
         if bytes.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
         let json: Json = match serde_json::from_slice(bytes) {
             Ok(json) => json,
             Err(error) => {
-                let gap = Gap { status: GapStatus::Unreadable, what: path.clone(), why: error.to_string() };
+                let gap = Gap {
+                    status: GapStatus::Unreadable,
+                    what: path.clone(),
+                    why: error.to_string(),
+                };
                 problems.push((*source, gap));
                 continue;
             }

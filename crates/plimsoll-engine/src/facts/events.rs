@@ -11,7 +11,8 @@ use super::object::{Object, time};
 
 pub fn event(object: &Object<'_>) -> Facts {
     let involved = |key: &str| object.text(&["involvedObject", key]);
-    let (Some(kind), Some(name), Some(reason)) = (involved("kind"), involved("name"), object.text(&["reason"]))
+    let (Some(kind), Some(name), Some(reason)) =
+        (involved("kind"), involved("name"), object.text(&["reason"]))
     else {
         return Vec::new();
     };
@@ -44,7 +45,10 @@ pub fn event(object: &Object<'_>) -> Facts {
     let mut at = object.cite(&["message"], format!("{reason} (x{count}): {message}"));
     at.time = last.or(first);
     let mut entity = Entity::default();
-    entity.facts.insert("events".into(), Value::Map(BTreeMap::from([(reason.to_string(), Value::Map(map))])));
+    entity.facts.insert(
+        "events".into(),
+        Value::Map(BTreeMap::from([(reason.to_string(), Value::Map(map))])),
+    );
     entity.provenance.insert(format!("events.{reason}"), vec![at]);
     vec![(id, entity)]
 }

@@ -5,8 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_model::snapshot::HitLine;
-use plimsoll_model::{EntityId, Evidence, FactBase, LogFile, LogHits, LogOrigin, Snapshot, Time, Value};
+use plimsoll_model::snapshot::{HitLine, RECENT_SECONDS};
+use plimsoll_model::{
+    EntityId, Evidence, FactBase, LogFile, LogHits, LogOrigin, Snapshot, Time, Value,
+};
 
 use super::pods::PLACE;
 use crate::pack::{Pack, SignatureRule};
@@ -15,6 +17,8 @@ use crate::pack::{Pack, SignatureRule};
 #[derive(Default)]
 struct Found {
     count: u64,
+    /// Of each log: its end, its recent hits, and when its last run of hits began.
+    runs: Vec<(Option<Time>, u64, Option<Time>)>,
     lines: Vec<(Evidence, Option<Time>)>,
     captures: BTreeMap<String, String>,
     from: Option<Time>,
@@ -42,8 +46,9 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
             let entry = found.entry(id).or_default();
             entry.span(log);
             entry.count += hits.count;
+            entry.runs.push((log.end, hits.recent, hits.run.time));
             entry.captures.extend(hits.captures.iter().cloned());
-            for line in [&hits.first, &hits.last] {
+            for line in [&hits.run, &hits.last] {
                 entry.lines.push((evidence(snapshot, log, line), line.time));
             }
         }
@@ -93,7 +98,12 @@ fn covered(rule: &SignatureRule, log: &LogFile, base: &FactBase) -> Vec<EntityId
 }
 
 /// The entity that a hit speaks of.
-fn target(rule: &SignatureRule, log: &LogFile, hits: &LogHits, base: &FactBase) -> Option<EntityId> {
+fn target(
+    rule: &SignatureRule,
+    log: &LogFile,
+    hits: &LogHits,
+    base: &FactBase,
+) -> Option<EntityId> {
     if let Some(template) = &rule.entity {
         let mut text = template.clone();
         for (name, value) in &hits.captures {
@@ -149,12 +159,26 @@ fn store(base: &mut FactBase, id: EntityId, signature: &str, mut found: Found) {
     let mut map: BTreeMap<String, Value> =
         found.captures.into_iter().map(|(name, value)| (name, Value::Text(value))).collect();
     map.insert("count".into(), Value::Int(i64::try_from(found.count).unwrap_or(i64::MAX)));
+    if found.count == 0 {
+        map.insert("recent".into(), Value::Int(0));
+    }
     let times: Vec<Time> = found.lines.iter().filter_map(|(_, time)| *time).collect();
     if let (Some(first), Some(last)) = (times.first(), times.last()) {
         map.insert("first".into(), (*first).into());
         map.insert("last".into(), (*last).into());
+        // A log that ended long before the others says nothing about now.
+        let until = found.until.unwrap_or(*last).max(*last);
+        let current = |end: &Option<Time>| {
+            end.is_some_and(|end| until.as_second() - end.as_second() <= RECENT_SECONDS)
+        };
+        let going_on: Vec<_> =
+            found.runs.iter().filter(|(end, recent, _)| *recent > 0 && current(end)).collect();
+        let recent: u64 = going_on.iter().map(|(_, recent, _)| recent).sum();
+        let began = going_on.iter().filter_map(|(_, _, run)| *run).min().unwrap_or(*first);
+        map.insert("since".into(), began.into());
+        map.insert("recent".into(), Value::Int(i64::try_from(recent).unwrap_or(i64::MAX)));
         map.insert("from".into(), found.from.unwrap_or(*first).min(*first).into());
-        map.insert("until".into(), found.until.unwrap_or(*last).max(*last).into());
+        map.insert("until".into(), until.into());
     }
     if let Some((last, _)) = found.lines.last() {
         map.insert("text".into(), last.text.as_str().into());
@@ -162,7 +186,9 @@ fn store(base: &mut FactBase, id: EntityId, signature: &str, mut found: Found) {
     let mut cited: Vec<Evidence> = Vec::new();
     // The latest line first: it is the one that is still true.
     cited.extend(found.lines.last().map(|(at, _)| at.clone()));
-    cited.extend(found.lines.first().map(|(at, _)| at.clone()).filter(|at| Some(at) != cited.first()));
+    cited.extend(
+        found.lines.first().map(|(at, _)| at.clone()).filter(|at| Some(at) != cited.first()),
+    );
     let entity = base.entities.entry(id).or_default();
     let logs = entity.facts.entry("logs".into()).or_insert_with(|| Value::Map(BTreeMap::new()));
     if let Value::Map(logs) = logs {

@@ -74,7 +74,8 @@ pub fn derive(base: &mut FactBase) {
         let id = EntityId::cluster_scoped("MachineConfigPool", &pool);
         let Some(entity) = base.entities.get_mut(&id) else { continue };
         let of_pool: Vec<_> = missing.iter().filter(|(name, _, _)| *name == pool).collect();
-        let mut configs: Vec<String> = of_pool.iter().map(|(_, config, _)| config.clone()).collect();
+        let mut configs: Vec<String> =
+            of_pool.iter().map(|(_, config, _)| config.clone()).collect();
         configs.sort();
         configs.dedup();
         let evidence = of_pool.iter().map(|(_, _, at)| at.clone()).collect();

@@ -27,8 +27,8 @@ use plimsoll_model::{Entity, EntityId, FactBase, Snapshot};
 use rayon::prelude::*;
 
 pub use needs::needs;
-pub use relations::Walk;
 use object::Object;
+pub use relations::Walk;
 
 use crate::pack::Pack;
 
@@ -86,7 +86,9 @@ fn facts_of(object: &Object<'_>) -> Facts {
         ("core", "events") => events::event(object),
         ("core", "configmaps") => certificates::config_map(object),
         ("core", "secrets") => certificates::secret(object),
-        ("certificates.k8s.io", "certificatesigningrequests") => certificates::signing_request(object),
+        ("certificates.k8s.io", "certificatesigningrequests") => {
+            certificates::signing_request(object)
+        }
         ("machineconfiguration.openshift.io", "machineconfigpools") => machine_config::pool(object),
         ("machineconfiguration.openshift.io", "machineconfigs") => machine_config::config(object),
         ("metal3.io", "baremetalhosts") => baremetal::host(object),
@@ -103,7 +105,9 @@ fn merge(base: &mut FactBase, id: EntityId, entity: Entity) {
     for (name, value) in entity.facts {
         match (target.facts.get_mut(&name), value) {
             // Maps grow: events and conditions of one entity come from several objects.
-            (Some(plimsoll_model::Value::Map(old)), plimsoll_model::Value::Map(new)) => old.extend(new),
+            (Some(plimsoll_model::Value::Map(old)), plimsoll_model::Value::Map(new)) => {
+                old.extend(new)
+            }
             (_, value) => {
                 target.facts.insert(name, value);
             }

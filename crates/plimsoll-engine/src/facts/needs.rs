@@ -33,14 +33,28 @@ fn resources() -> Vec<ResourceNeed> {
         ..need(group, plural)
     };
     let mut all = vec![
-        dropping("config.openshift.io", "clusterversions", &["status.availableUpdates", "status.conditionalUpdates"]),
+        dropping(
+            "config.openshift.io",
+            "clusterversions",
+            &["status.availableUpdates", "status.conditionalUpdates"],
+        ),
         need("config.openshift.io", "infrastructures"),
-        dropping("config.openshift.io", "clusteroperators", &["status.relatedObjects", "metadata.ownerReferences"]),
+        dropping(
+            "config.openshift.io",
+            "clusteroperators",
+            &["status.relatedObjects", "metadata.ownerReferences"],
+        ),
         dropping("core", "nodes", &["status.images", "status.volumesAttached"]),
         dropping(
             "core",
             "pods",
-            &["spec.containers", "spec.initContainers", "spec.volumes", "spec.tolerations", "spec.affinity"],
+            &[
+                "spec.containers",
+                "spec.initContainers",
+                "spec.volumes",
+                "spec.tolerations",
+                "spec.affinity",
+            ],
         ),
         dropping("core", "events", &["source"]),
         need("certificates.k8s.io", "certificatesigningrequests"),
@@ -63,7 +77,11 @@ fn resources() -> Vec<ResourceNeed> {
         "openshiftapiservers",
         "openshiftcontrollermanagers",
     ] {
-        all.push(dropping("operator.openshift.io", plural, &["spec.observedConfig", "status.generations"]));
+        all.push(dropping(
+            "operator.openshift.io",
+            plural,
+            &["spec.observedConfig", "status.generations"],
+        ));
     }
     all
 }

@@ -115,7 +115,8 @@ impl<'s> Object<'s> {
                 if let Some(since) = since {
                     map.insert("since".into(), since.into());
                 }
-                let said = [reason, message].iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>();
+                let said =
+                    [reason, message].iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>();
                 let text = format!("{kind}={status} {}", said.join(": "));
                 let mut evidence = self.cite_node(item, &format!("{base}/{index}"), text);
                 evidence.time = since;

@@ -21,8 +21,7 @@ pub const STATIC_PODS: &[(&str, &str, &str)] = &[
 ];
 
 pub fn pod(object: &Object<'_>) -> Facts {
-    let mirror =
-        object.node(&["metadata", "annotations", "kubernetes.io/config.mirror"]).is_some();
+    let mirror = object.node(&["metadata", "annotations", "kubernetes.io/config.mirror"]).is_some();
     let phase = object.text(&["status", "phase"]).unwrap_or_default();
     let containers = Containers::read(object);
     let fine = phase == "Succeeded"
@@ -38,20 +37,31 @@ pub fn pod(object: &Object<'_>) -> Facts {
     let mut entity = Entity::default();
     entity.set("exists", true, object.cite_field(&["metadata", "name"]));
     entity.set("phase", phase, object.cite_field(&["status", "phase"]));
-    entity.set("mirror", mirror, object.cite(&["metadata", "annotations"], "kubernetes.io/config.mirror"));
-    entity.set("ready", containers.all_ready, object.cite(&["status", "containerStatuses"], "ready"));
+    entity.set(
+        "mirror",
+        mirror,
+        object.cite(&["metadata", "annotations"], "kubernetes.io/config.mirror"),
+    );
+    entity.set(
+        "ready",
+        containers.all_ready,
+        object.cite(&["status", "containerStatuses"], "ready"),
+    );
     let node = object.text(&["spec", "nodeName"]).unwrap_or_default();
     entity.set("node", node, object.cite_field(&["spec", "nodeName"]));
     entity.set("restarts", containers.restarts, containers.restarts_at(object));
     let deleting = object.time(&["metadata", "deletionTimestamp"]);
-    entity.set("deleting", deleting.is_some(), object.cite_field(&["metadata", "deletionTimestamp"]));
+    entity.set(
+        "deleting",
+        deleting.is_some(),
+        object.cite_field(&["metadata", "deletionTimestamp"]),
+    );
     if let Some(created) = object.time(&["metadata", "creationTimestamp"]) {
         entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
     }
-    let (waiting, message, at) = containers
-        .waiting
-        .clone()
-        .unwrap_or_else(|| (String::new(), String::new(), object.cite(&["status"], "no container waits")));
+    let (waiting, message, at) = containers.waiting.clone().unwrap_or_else(|| {
+        (String::new(), String::new(), object.cite(&["status"], "no container waits"))
+    });
     entity.set("waiting", waiting, at.clone());
     entity.set("waitingMessage", message, at);
     if let Some((reason, finished, at)) = &containers.terminated {
@@ -67,10 +77,15 @@ pub fn pod(object: &Object<'_>) -> Facts {
             _ => {}
         }
     }
-    let owner = object.node(&["metadata", "ownerReferences"]).and_then(|owners| owners.items().first());
+    let owner =
+        object.node(&["metadata", "ownerReferences"]).and_then(|owners| owners.items().first());
     if let Some(owner) = owner {
         let field = |key| owner.text_at(&[key]).unwrap_or_default();
-        entity.set("owner", format!("{}/{}", field("kind"), field("name")), object.cite(&["metadata", "ownerReferences"], field("name")));
+        entity.set(
+            "owner",
+            format!("{}/{}", field("kind"), field("name")),
+            object.cite(&["metadata", "ownerReferences"], field("name")),
+        );
     }
     vec![(object.namespaced_id("Pod"), entity), place]
 }
@@ -86,12 +101,15 @@ struct Containers {
 impl Containers {
     fn read(object: &Object<'_>) -> Self {
         let mut found = Self { all_ready: true, restarts: 0, waiting: None, terminated: None };
-        let statuses = object.node(&["status", "containerStatuses"]).map(Node::items).unwrap_or_default();
+        let statuses =
+            object.node(&["status", "containerStatuses"]).map(Node::items).unwrap_or_default();
         found.all_ready = !statuses.is_empty();
-        let init = object.node(&["status", "initContainerStatuses"]).map(Node::items).unwrap_or_default();
-        for (is_init, list, status) in
-            init.iter().map(|s| (true, "initContainerStatuses", s)).chain(
-                statuses.iter().map(|s| (false, "containerStatuses", s)))
+        let init =
+            object.node(&["status", "initContainerStatuses"]).map(Node::items).unwrap_or_default();
+        for (is_init, list, status) in init
+            .iter()
+            .map(|s| (true, "initContainerStatuses", s))
+            .chain(statuses.iter().map(|s| (false, "containerStatuses", s)))
         {
             found.all_ready &= is_init || status.get("ready").and_then(Node::as_bool) == Some(true);
             found.restarts += status.get("restartCount").and_then(Node::as_int).unwrap_or(0);
@@ -101,7 +119,8 @@ impl Containers {
                 let message = waiting.text_at(&["message"]).unwrap_or_default();
                 // An init container that still runs leaves the others in PodInitializing.
                 if reason != "PodInitializing" && found.waiting.is_none() {
-                    let at = object.cite_node(waiting, &pointer, format!("waiting: {reason} {message}"));
+                    let at =
+                        object.cite_node(waiting, &pointer, format!("waiting: {reason} {message}"));
                     found.waiting = Some((reason.into(), message.into(), at));
                 }
             }
@@ -110,7 +129,11 @@ impl Containers {
                 let reason = ended.text_at(&["reason"]).unwrap_or_default();
                 let finished = ended.text_at(&["finishedAt"]).and_then(time);
                 let code = ended.get("exitCode").and_then(Node::as_int).unwrap_or(0);
-                let mut at = object.cite_node(ended, &pointer, format!("terminated: {reason}, exit code {code}"));
+                let mut at = object.cite_node(
+                    ended,
+                    &pointer,
+                    format!("terminated: {reason}, exit code {code}"),
+                );
                 at.time = finished;
                 found.terminated = Some((reason.into(), finished, at));
             }
@@ -147,7 +170,13 @@ pub fn derive(snapshot: &Snapshot, base: &mut FactBase) {
             entity.derive("node", node.as_str(), revisions.clone());
             entity.derive("installed", true, revisions.clone());
             if !entity.facts.contains_key("exists") && listed {
-                let mut from = vec![super::absence::list_evidence(snapshot, "core", "pods", Some(namespace), &id.name)];
+                let mut from = vec![super::absence::list_evidence(
+                    snapshot,
+                    "core",
+                    "pods",
+                    Some(namespace),
+                    &id.name,
+                )];
                 from.extend(revisions.clone());
                 entity.derive("exists", false, from);
                 entity.facts.insert("mirror".into(), Value::Bool(true));

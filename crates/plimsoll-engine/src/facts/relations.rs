@@ -27,24 +27,32 @@ pub fn derive(pack: &Pack, base: &mut FactBase) {
                 if let Some((kind, owner)) = fact("owner").and_then(|owner| owner.split_once('/')) {
                     let namespace = id.namespace.as_deref().unwrap_or_default();
                     match kind {
-                        "DaemonSet" => link("pod-of-daemonset", EntityId::namespaced(kind, namespace, owner)),
+                        "DaemonSet" => {
+                            link("pod-of-daemonset", EntityId::namespaced(kind, namespace, owner))
+                        }
                         "ReplicaSet" => {
                             let deployment = owner.rsplit_once('-').map_or(owner, |(name, _)| name);
-                            link("pod-of-deployment", EntityId::namespaced("Deployment", namespace, deployment));
+                            link(
+                                "pod-of-deployment",
+                                EntityId::namespaced("Deployment", namespace, deployment),
+                            );
                         }
                         _ => {}
                     }
                 }
             }
             "Deployment" | "DaemonSet" => {
-                if let Some(operator) = id.namespace.as_deref().and_then(|n| pack.operator_of_namespace(n)) {
+                if let Some(operator) =
+                    id.namespace.as_deref().and_then(|n| pack.operator_of_namespace(n))
+                {
                     link("workload-of", EntityId::cluster_scoped("ClusterOperator", operator));
                 }
             }
             "Node" => {
                 let mco = entity.facts.get("mco");
                 let config = |key| mco.and_then(|mco| mco.get(key)).and_then(Value::text);
-                let pool = config("desired").and_then(pool_of).or(config("current").and_then(pool_of));
+                let pool =
+                    config("desired").and_then(pool_of).or(config("current").and_then(pool_of));
                 if let Some(pool) = pool {
                     link("node-in-pool", EntityId::cluster_scoped("MachineConfigPool", pool));
                 }
@@ -83,7 +91,11 @@ pub fn derive(pack: &Pack, base: &mut FactBase) {
 fn host_named(base: &FactBase, node: &str) -> EntityId {
     let short = node.split('.').next().unwrap_or(node);
     let exact = EntityId::cluster_scoped("BareMetalHost", node);
-    if base.entities.contains_key(&exact) { exact } else { EntityId::cluster_scoped("BareMetalHost", short) }
+    if base.entities.contains_key(&exact) {
+        exact
+    } else {
+        EntityId::cluster_scoped("BareMetalHost", short)
+    }
 }
 
 fn operator_of_pod<'p>(pack: &'p Pack, id: &EntityId) -> Option<&'p str> {

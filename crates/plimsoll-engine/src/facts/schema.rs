@@ -219,7 +219,10 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("status", "data.status of kube-system/bootstrap"),
             ("endpoints", "values of openshift-etcd/etcd-endpoints"),
             ("keys", "keys of openshift-etcd/etcd-endpoints"),
-            ("controlPlaneReplicas", "control-plane nodes asked for, of kube-system/cluster-config-v1"),
+            (
+                "controlPlaneReplicas",
+                "control-plane nodes asked for, of kube-system/cluster-config-v1",
+            ),
             ("logs", "hits of signatures about it"),
         ],
     ),

@@ -11,9 +11,11 @@ pub fn deployment(object: &Object<'_>) -> Facts {
     entity.set("desired", desired, object.cite_field(&["spec", "replicas"]));
     // Kubernetes leaves zero counts out, so an absent count of a written status is zero.
     if object.node(&["status"]).is_some() {
-        for (field, fact) in
-            [("replicas", "created_pods"), ("readyReplicas", "ready"), ("updatedReplicas", "updated")]
-        {
+        for (field, fact) in [
+            ("replicas", "created_pods"),
+            ("readyReplicas", "ready"),
+            ("updatedReplicas", "updated"),
+        ] {
             let count = object.int(&["status", field]).unwrap_or(0);
             entity.set(fact, count, object.cite(&["status", field], format!("{field}: {count}")));
         }

@@ -18,7 +18,9 @@ impl<'n> Fields<'n> {
     ) -> Option<Fields<'n>> {
         let fields = Fields { path, node };
         if !matches!(node.kind, Kind::Map(_)) {
-            errors.push(fields.error(node, format!("expected a mapping, found {}", node.kind_name())));
+            errors.push(
+                fields.error(node, format!("expected a mapping, found {}", node.kind_name())),
+            );
             return None;
         }
         for (key, _) in node.entries() {
@@ -27,7 +29,11 @@ impl<'n> Fields<'n> {
                     path: path.into(),
                     line: key.line,
                     column: key.column,
-                    message: format!("unknown key '{}'; known here: {}", key.name, known.join(", ")),
+                    message: format!(
+                        "unknown key '{}'; known here: {}",
+                        key.name,
+                        known.join(", ")
+                    ),
                 });
             }
         }
@@ -55,7 +61,9 @@ impl<'n> Fields<'n> {
         let node = self.get(key)?;
         let text = node.as_text();
         if text.is_none() {
-            errors.push(self.error(node, format!("'{key}' must be text, found {}", node.kind_name())));
+            errors.push(
+                self.error(node, format!("'{key}' must be text, found {}", node.kind_name())),
+            );
         }
         text
     }
@@ -79,7 +87,10 @@ impl<'n> Fields<'n> {
                 .filter_map(|item| {
                     let text = item.as_text();
                     if text.is_none() {
-                        errors.push(self.error(item, format!("'{key}' must hold texts, found {}", item.kind_name())));
+                        errors.push(self.error(
+                            item,
+                            format!("'{key}' must hold texts, found {}", item.kind_name()),
+                        ));
                     }
                     text.map(str::to_string)
                 })
@@ -111,13 +122,20 @@ impl<'n> Fields<'n> {
     pub fn list(&self, key: &str, errors: &mut Vec<LoadError>) -> &'n [Node] {
         let Some(node) = self.get(key) else { return &[] };
         if !matches!(node.kind, Kind::List(_)) {
-            errors.push(self.error(node, format!("'{key}' must be a list, found {}", node.kind_name())));
+            errors.push(
+                self.error(node, format!("'{key}' must be a list, found {}", node.kind_name())),
+            );
         }
         node.items()
     }
 
     /// One of a few words.
-    pub fn word<T: Copy>(&self, key: &str, words: &[(&str, T)], errors: &mut Vec<LoadError>) -> Option<T> {
+    pub fn word<T: Copy>(
+        &self,
+        key: &str,
+        words: &[(&str, T)],
+        errors: &mut Vec<LoadError>,
+    ) -> Option<T> {
         let node = self.get(key)?;
         let found = node.as_text().and_then(|text| words.iter().find(|(word, _)| *word == text));
         if found.is_none() {

@@ -9,22 +9,42 @@ use plimsoll_yaml::{Limits, Node};
 
 use super::fields::{Fields, duration};
 use super::{
-    Applies, BreakerRule, Case, CauseRule, CheckRule, LoadError, Pack, PackFile, Recovery, Role, SignatureRule,
-    StateRule, Via,
+    Applies, BreakerRule, Case, CauseRule, CheckRule, LoadError, Pack, PackFile, Recovery, Role,
+    SignatureRule, StateRule, Via,
 };
 use crate::facts::schema;
 use crate::predicate::{self, Predicate};
 
 const MAX_FILES: usize = 5000;
-const CASE_KEYS: &[&str] =
-    &["id", "title", "catalogue", "signatures", "states", "causes", "checks", "breakers", "repairs"];
+const CASE_KEYS: &[&str] = &[
+    "id",
+    "title",
+    "catalogue",
+    "signatures",
+    "states",
+    "causes",
+    "checks",
+    "breakers",
+    "repairs",
+];
 const STATE_KEYS: &[&str] = &[
-    "id", "on", "summary", "when", "since", "recovered", "root", "role", "sign", "refines", "applies", "recovery",
+    "id",
+    "on",
+    "named",
+    "summary",
+    "when",
+    "since",
+    "recovered",
+    "root",
+    "role",
+    "sign",
+    "refines",
+    "applies",
+    "recovery",
     "folklore",
 ];
-const CAUSE_KEYS: &[&str] = &[
-    "from", "to", "via", "likelihood", "delay", "guard", "keeps", "applies", "because", "source",
-];
+const CAUSE_KEYS: &[&str] =
+    &["from", "to", "via", "likelihood", "delay", "guard", "keeps", "applies", "because", "source"];
 
 /// A cause whose ends are still names, with the place of its text.
 struct LooseCause<'n> {
@@ -98,7 +118,9 @@ impl<'n> Loader<'n> {
         }
         for item in fields.list("operators", &mut self.errors) {
             let known = ["name", "needs", "namespaces"];
-            let Some(operator) = Fields::new(path, item, &known, &mut self.errors) else { continue };
+            let Some(operator) = Fields::new(path, item, &known, &mut self.errors) else {
+                continue;
+            };
             let name = operator.required("name", &mut self.errors);
             let needs = operator.texts("needs", &mut self.errors);
             for namespace in operator.texts("namespaces", &mut self.errors) {
@@ -115,7 +137,8 @@ impl<'n> Loader<'n> {
         if let Some(folder) = folder
             && folder != id
         {
-            self.errors.push(fields.here(format!("id '{id}' must be the folder's name, '{folder}'")));
+            self.errors
+                .push(fields.here(format!("id '{id}' must be the folder's name, '{folder}'")));
         }
         let case = self.pack.cases.len();
         self.pack.cases.push(Case {
@@ -131,13 +154,18 @@ impl<'n> Loader<'n> {
             self.state(path, case, item);
         }
         for item in fields.list("causes", &mut self.errors) {
-            let Some(fields) = Fields::new(path, item, CAUSE_KEYS, &mut self.errors) else { continue };
+            let Some(fields) = Fields::new(path, item, CAUSE_KEYS, &mut self.errors) else {
+                continue;
+            };
             let from = fields.required("from", &mut self.errors);
             let to = fields.required("to", &mut self.errors);
             self.causes.push(LooseCause { case, fields, from, to });
         }
         for item in fields.list("checks", &mut self.errors) {
-            let Some(fields) = Fields::new(path, item, &["for", "how", "cost"], &mut self.errors) else { continue };
+            let Some(fields) = Fields::new(path, item, &["for", "how", "cost"], &mut self.errors)
+            else {
+                continue;
+            };
             let state = fields.required("for", &mut self.errors);
             let how = fields.required("how", &mut self.errors);
             let costs = [("low", Cost::Low), ("medium", Cost::Medium), ("high", Cost::High)];
@@ -145,7 +173,10 @@ impl<'n> Loader<'n> {
             self.checks.push((fields, state, how, cost));
         }
         for item in fields.list("breakers", &mut self.errors) {
-            let Some(fields) = Fields::new(path, item, &["state", "action"], &mut self.errors) else { continue };
+            let Some(fields) = Fields::new(path, item, &["state", "action"], &mut self.errors)
+            else {
+                continue;
+            };
             let state = fields.required("state", &mut self.errors);
             let action = fields.required("action", &mut self.errors);
             self.breakers.push((fields, state, action));
@@ -185,7 +216,8 @@ impl<'n> Loader<'n> {
         }
         let entity = fields.text("entity", &mut self.errors).map(str::to_string);
         if let Some(text) = &entity
-            && text.parse::<plimsoll_model::EntityId>().map(|id| id.kind).ok().as_deref() != Some(on.as_str())
+            && text.parse::<plimsoll_model::EntityId>().map(|id| id.kind).ok().as_deref()
+                != Some(on.as_str())
         {
             self.errors.push(fields.here(format!("entity '{text}' is not a {on}")));
         }
@@ -202,10 +234,12 @@ impl<'n> Loader<'n> {
         let on = fields.required("on", &mut self.errors);
         self.kind_exists(&fields, "on", &on);
         if let Some((_, file, line)) = self.places.iter().find(|(known, _, _)| *known == id) {
-            self.errors.push(fields.here(format!("state '{id}' is declared already, {file}:{line}")));
+            self.errors
+                .push(fields.here(format!("state '{id}' is declared already, {file}:{line}")));
         }
         self.places.push((id.clone(), path.into(), item.line));
-        let Some(when) = self.predicate(&fields, "when", &[("self", &on), ("cluster", "Cluster")]) else {
+        let Some(when) = self.predicate(&fields, "when", &[("self", &on), ("cluster", "Cluster")])
+        else {
             if fields.get("when").is_none() {
                 self.errors.push(fields.here("'when' is missing"));
             }
@@ -214,13 +248,17 @@ impl<'n> Loader<'n> {
         let scope = [("self", on.as_str()), ("cluster", "Cluster")];
         let since = self.predicate(&fields, "since", &scope);
         let recovered = self.predicate(&fields, "recovered", &scope);
-        let transient = when.reads_of("self").iter().any(|p| p.starts_with("logs.") || p.starts_with("events."));
+        let transient = when
+            .reads_of("self")
+            .iter()
+            .any(|p| p.starts_with("logs.") || p.starts_with("events."));
         if transient && fields.get("recovered").is_none() {
             self.errors.push(fields.here(
                 "a state seen in logs or events needs 'recovered': a transient that is over must not be blamed",
             ));
         }
-        let priors = [("common", Prior::Common), ("uncommon", Prior::Uncommon), ("rare", Prior::Rare)];
+        let priors =
+            [("common", Prior::Common), ("uncommon", Prior::Uncommon), ("rare", Prior::Rare)];
         let roles = [("fault", Role::Fault), ("expected", Role::Expected), ("note", Role::Note)];
         let signs = [("strong", false), ("weak", true)];
         let mut recovery = Vec::new();
@@ -234,6 +272,7 @@ impl<'n> Loader<'n> {
         }
         let rule = StateRule {
             case,
+            named: fields.texts("named", &mut self.errors),
             summary: fields.required("summary", &mut self.errors),
             when,
             since,
@@ -252,7 +291,8 @@ impl<'n> Loader<'n> {
     }
 
     fn recovery(&mut self, path: &'n str, on: &str, item: &'n Node) -> Option<Recovery> {
-        let known = ["when", "verdict", "repair", "summary", "minutes", "reinstall_minutes", "blast"];
+        let known =
+            ["when", "verdict", "repair", "summary", "minutes", "reinstall_minutes", "blast"];
         let fields = Fields::new(path, item, &known, &mut self.errors)?;
         let verdicts = [
             ("recoverable", Verdict::Recoverable),
@@ -272,7 +312,9 @@ impl<'n> Loader<'n> {
             summary: fields.required("summary", &mut self.errors),
             minutes: fields.number("minutes", &mut self.errors),
             reinstall_minutes: fields.number("reinstall_minutes", &mut self.errors),
-            blast: fields.number("blast", &mut self.errors).and_then(|blast| u8::try_from(blast).ok()),
+            blast: fields
+                .number("blast", &mut self.errors)
+                .and_then(|blast| u8::try_from(blast).ok()),
         })
     }
 
@@ -289,13 +331,16 @@ impl<'n> Loader<'n> {
         };
         if let Some(range) = inner.text("versions", &mut self.errors) {
             // `4.12..4.18`, `4.19..`, `..4.18`
-            let minor = |text: &str| text.trim().strip_prefix("4.").and_then(|m| m.parse::<i64>().ok());
+            let minor =
+                |text: &str| text.trim().strip_prefix("4.").and_then(|m| m.parse::<i64>().ok());
             match range.split_once("..") {
                 Some((from, to)) if from.trim().is_empty() || minor(from).is_some() => {
                     applies.from_minor = minor(from);
                     applies.to_minor = minor(to);
                 }
-                _ => self.errors.push(inner.here("'versions' must look like 4.12..4.18, 4.19.. or ..4.18")),
+                _ => self
+                    .errors
+                    .push(inner.here("'versions' must look like 4.12..4.18, 4.19.. or ..4.18")),
             }
         }
         applies
@@ -305,12 +350,19 @@ impl<'n> Loader<'n> {
         if !kind.is_empty() && !schema::has_kind(kind) {
             let node = fields.get(key);
             let message = format!("no kind '{kind}' among the facts");
-            self.errors.push(node.map_or_else(|| fields.here(&message), |node| fields.error(node, &message)));
+            self.errors.push(
+                node.map_or_else(|| fields.here(&message), |node| fields.error(node, &message)),
+            );
         }
     }
 
     /// Compiles the expression at `key` and checks that it reads facts that exist.
-    fn predicate(&mut self, fields: &Fields<'n>, key: &str, scope: &[(&str, &str)]) -> Option<Predicate> {
+    fn predicate(
+        &mut self,
+        fields: &Fields<'n>,
+        key: &str,
+        scope: &[(&str, &str)],
+    ) -> Option<Predicate> {
         let node = fields.get(key)?;
         let text = fields.text(key, &mut self.errors)?;
         let mut variables: Vec<&str> = scope.iter().map(|(variable, _)| *variable).collect();
@@ -320,7 +372,8 @@ impl<'n> Loader<'n> {
                 for (variable, kind) in scope {
                     for path in predicate.reads_of(variable) {
                         if schema::has_kind(kind) && !schema::has_fact(kind, path) {
-                            self.errors.push(fields.error(node, format!("{kind} has no fact '{path}'")));
+                            self.errors
+                                .push(fields.error(node, format!("{kind} has no fact '{path}'")));
                         }
                     }
                 }
@@ -329,7 +382,11 @@ impl<'n> Loader<'n> {
             Err(refused) => {
                 let mut error = fields.error(node, format!("in '{key}': {}", refused.message));
                 error.line += refused.line - 1;
-                error.column = if refused.line > 1 { refused.column } else { error.column + refused.column - 1 };
+                error.column = if refused.line > 1 {
+                    refused.column
+                } else {
+                    error.column + refused.column - 1
+                };
                 self.errors.push(error);
                 None
             }
@@ -367,16 +424,24 @@ impl<'n> Loader<'n> {
 
     /// Refined states and signatures that predicates name must exist.
     fn check_references(&mut self) {
-        let ids: Vec<&str> = self.pack.signatures.iter().map(|rule| rule.spec.id.as_str()).collect();
-        let places: BTreeMap<&str, (&str, u32)> =
-            self.places.iter().map(|(id, path, line)| (id.as_str(), (path.as_str(), *line))).collect();
+        let ids: Vec<&str> =
+            self.pack.signatures.iter().map(|rule| rule.spec.id.as_str()).collect();
+        let places: BTreeMap<&str, (&str, u32)> = self
+            .places
+            .iter()
+            .map(|(id, path, line)| (id.as_str(), (path.as_str(), *line)))
+            .collect();
         for state in &self.pack.states {
             let (path, line) = places.get(state.id.as_str()).copied().unwrap_or_default();
             let mut complain = |message: String| {
                 self.errors.push(LoadError { path: path.into(), line, column: 1, message });
             };
             if let Some(general) = &state.refines
-                && !self.pack.states.iter().any(|other| other.id == *general && other.on == state.on)
+                && !self
+                    .pack
+                    .states
+                    .iter()
+                    .any(|other| other.id == *general && other.on == state.on)
             {
                 complain(format!("refines '{general}', which is no state of a {}", state.on));
             }
@@ -394,7 +459,8 @@ impl<'n> Loader<'n> {
 
     fn cause(&mut self, loose: LooseCause<'n>) {
         let LooseCause { case, fields, from, to } = loose;
-        let (Some(from_index), Some(to_index)) = (self.pack.state(&from), self.pack.state(&to)) else {
+        let (Some(from_index), Some(to_index)) = (self.pack.state(&from), self.pack.state(&to))
+        else {
             let unknown = if self.pack.state(&from).is_none() { &from } else { &to };
             self.errors.push(fields.here(format!("no state '{unknown}'")));
             return;
@@ -420,7 +486,8 @@ impl<'n> Loader<'n> {
             self.errors.push(fields.here("'likelihood' is missing"));
         }
         let (delay_min, delay_max) = self.delay(&fields);
-        let scope = [("cause", from_kind.as_str()), ("effect", to_kind.as_str()), ("cluster", "Cluster")];
+        let scope =
+            [("cause", from_kind.as_str()), ("effect", to_kind.as_str()), ("cluster", "Cluster")];
         let guard = self.predicate(&fields, "guard", &scope);
         let rule = CauseRule {
             id: format!("{}/{from}->{to}", self.pack.cases[case].id),
@@ -445,7 +512,9 @@ impl<'n> Loader<'n> {
             let value = node.get(key)?;
             let seconds = value.as_text().and_then(duration);
             if seconds.is_none() {
-                self.errors.push(fields.error(value, format!("'{key}' must look like 90s, 15m, 2h or 3d")));
+                self.errors.push(
+                    fields.error(value, format!("'{key}' must look like 90s, 15m, 2h or 3d")),
+                );
             }
             seconds
         };
@@ -469,7 +538,9 @@ fn parse_via(text: &str, from: &str, to: &str) -> Result<Via, String> {
         let rows = schema::RELATIONS.iter().filter(|(relation, _, _)| *relation == name);
         let next = rows
             .map(|(_, start, end)| if inverse { (*end, *start) } else { (*start, *end) })
-            .find(|(start, _)| *start == at || (name == "workload-of" && !inverse && at == "DaemonSet"))
+            .find(|(start, _)| {
+                *start == at || (name == "workload-of" && !inverse && at == "DaemonSet")
+            })
             .map(|(_, end)| end);
         match next {
             Some(next) => at = next.into(),

@@ -62,6 +62,8 @@ pub struct StateRule {
     pub case: usize,
     /// Kind of entity it is said of.
     pub on: String,
+    /// Only of entities of these names; empty means all.
+    pub named: Vec<String>,
     pub summary: String,
     pub when: Predicate,
     pub since: Option<Predicate>,
@@ -177,10 +179,13 @@ impl Applies {
     /// False only when it is known not to apply.
     pub fn to(&self, minor: Option<i64>, platform: Option<&str>, topology: Option<&str>) -> bool {
         let within = minor.is_none_or(|minor| {
-            self.from_minor.is_none_or(|from| minor >= from) && self.to_minor.is_none_or(|to| minor <= to)
+            self.from_minor.is_none_or(|from| minor >= from)
+                && self.to_minor.is_none_or(|to| minor <= to)
         });
         let named = |list: &[String], value: Option<&str>| {
-            list.is_empty() || value.is_none_or(|value| list.iter().any(|item| item.eq_ignore_ascii_case(value)))
+            list.is_empty()
+                || value
+                    .is_none_or(|value| list.iter().any(|item| item.eq_ignore_ascii_case(value)))
         };
         within && named(&self.platforms, platform) && named(&self.topologies, topology)
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::writer::Writer;
 use super::{BaseParams, Phase, Platform, uid};
 
-const CAPABILITIES: [&str; 18] = [
+const CAPABILITIES: [&str; 17] = [
     "Build",
     "CSISnapshot",
     "CloudControllerManager",
@@ -23,7 +23,6 @@ const CAPABILITIES: [&str; 18] = [
     "baremetal",
     "marketplace",
     "openshift-samples",
-    "OpenShiftPodNetworkConnectivity",
 ];
 
 pub(super) fn write(writer: &mut Writer) {
@@ -82,41 +81,38 @@ fn singleton(kind: &str, spec: Value, status: Value) -> Value {
 }
 
 fn cluster_version(params: &BaseParams) -> Value {
-    let done = params.stamp(2_460);
     let start = params.stamp(45);
     let version = &params.version;
     let image = params.release_image();
     let installed = params.phase == Phase::Installed;
-    let mut history = json!({
-        "image": image, "startedTime": start, "state": if installed { "Completed" } else { "Partial" },
-        "verified": false, "version": version
-    });
-    history["completionTime"] = if installed { done.clone().into() } else { Value::Null };
-    let progress = json!([
-        {"type": "Available", "status": if installed { "True" } else { "False" }, "lastTransitionTime": done.clone(),
-         "message": if installed { format!("Done applying {version}") } else { String::new() }},
-        {"type": "Failing", "status": "False", "lastTransitionTime": done.clone()},
-        {"type": "Progressing", "status": if installed { "False" } else { "True" }, "lastTransitionTime": if installed { done } else { start.clone() },
-         "message": if installed { format!("Cluster version is {version}") } else { format!("Working towards {version}: 561 of 930 done (60% complete)") }}
-    ]);
-    let mut conditions = json!([
-        {"type": "RetrievedUpdates", "status": "False", "lastTransitionTime": start, "reason": "NoChannel", "message": "The update channel has not been configured."},
-        {"type": "ImplicitlyEnabledCapabilities", "status": "False", "lastTransitionTime": start, "reason": "AsExpected", "message": "Capabilities match configured spec"},
-        {"type": "ReleaseAccepted", "status": "True", "lastTransitionTime": start, "reason": "PayloadLoaded",
-         "message": format!("Payload loaded version=\"{version}\" image=\"{image}\" architecture=\"amd64\"")}
-    ]);
-    if let (Some(all), Some(more)) = (conditions.as_array_mut(), progress.as_array()) {
-        all.extend(more.iter().cloned());
-    }
+    let done = if installed { params.stamp(2_460) } else { start.clone() };
+    let is = |good: bool| if good { "True" } else { "False" };
+    let (available, progress) = match installed {
+        true => (format!("Done applying {version}"), format!("Cluster version is {version}")),
+        false => {
+            (String::new(), format!("Working towards {version}: 561 of 930 done (60% complete)"))
+        }
+    };
+    let completion = if installed { Value::from(done.clone()) } else { Value::Null };
     json!({
         "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
         "metadata": {"name": "version", "generation": 2},
         "spec": {"clusterID": uid("Cluster", "", &params.fqdn())},
         "status": {
-            "availableUpdates": null, "conditions": conditions,
+            "availableUpdates": null,
             "capabilities": {"enabledCapabilities": CAPABILITIES, "knownCapabilities": CAPABILITIES},
+            "conditions": [
+                {"type": "RetrievedUpdates", "status": "False", "lastTransitionTime": start, "reason": "NoChannel", "message": "The update channel has not been configured."},
+                {"type": "ImplicitlyEnabledCapabilities", "status": "False", "lastTransitionTime": start, "reason": "AsExpected", "message": "Capabilities match configured spec"},
+                {"type": "ReleaseAccepted", "status": "True", "lastTransitionTime": start, "reason": "PayloadLoaded",
+                 "message": format!("Payload loaded version=\"{version}\" image=\"{image}\" architecture=\"amd64\"")},
+                {"type": "Available", "status": is(installed), "lastTransitionTime": done, "message": available},
+                {"type": "Failing", "status": "False", "lastTransitionTime": done},
+                {"type": "Progressing", "status": is(!installed), "lastTransitionTime": done, "message": progress}
+            ],
             "desired": {"image": image, "version": version},
-            "history": [history], "observedGeneration": 2, "versionHash": "YViSz5GpqGA="
+            "history": [{"completionTime": completion, "image": image, "startedTime": start, "state": if installed { "Completed" } else { "Partial" }, "verified": false, "version": version}],
+            "observedGeneration": 2, "versionHash": "YViSz5GpqGA="
         }
     })
 }

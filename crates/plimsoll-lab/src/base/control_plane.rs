@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::writer::Writer;
 use super::{BaseParams, uid};
+use crate::edit::klog_header;
 
 /// Reported by every static pod operator: type, status, reason, message.
 const SHARED: [(&str, &str, &str, &str); 15] = [
@@ -141,10 +142,14 @@ fn object(
     if operator == "etcd" {
         rows.push(("EtcdMembersAvailable", "True", "EtcdQuorate", &members));
     }
+    let settled = match operator {
+        "kube-apiserver" => super::static_pods::last_rollout(params).to_string(),
+        _ => params.stamp(1_010),
+    };
     let conditions: Vec<Value> = rows
         .into_iter()
         .map(|(name, status, reason, message)| {
-            let mut condition = json!({"type": name, "status": status, "lastTransitionTime": params.stamp(412 + revision as i64 * 7)});
+            let mut condition = json!({"type": name, "status": status, "lastTransitionTime": if name == "NodeInstallerProgressing" { settled.clone() } else { params.stamp(412 + i64::from(revision) * 7) }});
             if !reason.is_empty() {
                 condition["reason"] = reason.into();
             }
@@ -184,7 +189,8 @@ fn node_statuses(params: &BaseParams, operator: &str, revision: u32) -> Vec<Valu
                 status["lastFailedRevision"] = 4.into();
                 status["lastFailedTime"] = params.stamp(655).into();
                 status["lastFailedRevisionErrors"] = json!([format!(
-                    "installer: Error getting installer pods on current node {node}: Get \"https://172.30.0.1:443/api/v1/namespaces/openshift-kube-controller-manager/pods?labelSelector=app%3Dinstaller\": dial tcp 172.30.0.1:443: connect: connection refused\nF1202 19:10:01.246502       1 cmd.go:105] timed out waiting for the condition\n"
+                    "installer: Error getting installer pods on current node {node}: Get \"https://172.30.0.1:443/api/v1/namespaces/openshift-kube-controller-manager/pods?labelSelector=app%3Dinstaller\": dial tcp 172.30.0.1:443: connect: connection refused\n{}cmd.go:105] timed out waiting for the condition\n",
+                    klog_header('F', params.at(652), 1)
                 )]);
             }
             status

@@ -16,7 +16,7 @@ pub(super) fn write(writer: &mut Writer) {
     let member = |node: &str| id(&format!("{} {node}", params.fqdn()));
     let leader = params.masters.last().map(String::as_str).unwrap_or_default();
     let first = params.masters.first().map(String::as_str).unwrap_or_default();
-    let revision = 1_000 + params.now.duration_since(params.installed).as_secs() * 9;
+    let revision = params.etcd_revision();
     let header = |node: &str| json!({"cluster_id": cluster, "member_id": member(node), "raft_term": 6, "revision": revision});
 
     let mut members: Vec<Value> = params

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::pods::later;
 use super::writer::Writer;
-use super::{BaseParams, hash};
+use super::{BaseParams, Phase, hash};
 use crate::edit::{journal_time, klog_header};
 
 /// Unit, program, process id.
@@ -14,6 +14,9 @@ const UNITS: [(&str, &str, u32); 4] = [
     ("NetworkManager", "NetworkManager", 1_165),
     ("machine-config-daemon-firstboot", "podman", 2_467),
 ];
+
+/// What the kubelet says of the API server's guard while the API server is replaced.
+const DURING_ROLLOUT: &str = "prober.go:107] \"Probe failed\" probeType=\"Readiness\" pod=\"openshift-kube-apiserver/kube-apiserver-guard-{node}\" containerName=\"guard\" probeResult=\"failure\" output=\"Get \\\"https://{ip}:6443/readyz\\\": dial tcp {ip}:6443: connect: connection refused\"";
 
 /// Severity of klog or a blank, seconds, text.
 type Line = (char, i64, &'static str);
@@ -34,6 +37,12 @@ pub(super) fn write(writer: &mut Writer) {
                     later(boot, *seconds),
                     text,
                 ));
+            }
+            if unit == "kubelet" && params.phase == Phase::Installed {
+                for seconds in [0, 5, 10, 15] {
+                    let at = later(super::static_pods::api_server_rollout(params, node), seconds);
+                    lines.push(line(params, node, program, process, 'I', at, DURING_ROLLOUT));
+                }
             }
             for (severity, every, text) in chatter(unit) {
                 let first = params.ago(3 * 3_600).max(later(boot, 300));
@@ -68,6 +77,9 @@ fn line(
         .replace("{ip}", params.ip(node))
         .replace("{fqdn}", &params.fqdn())
         .replace("{time}", &time.to_string())
+        .replace("{kubernetes}", &params.kubernetes())
+        .replace("{crio}", &params.runtime())
+        .replace("{csr}", &super::suffix(&format!("{node} first"), 5))
         .replace("{config}", &super::machine_config::rendered(params, "master"));
     let header = match severity {
         ' ' => String::new(),
@@ -80,7 +92,7 @@ fn line(
 fn at_boot(unit: &str) -> &'static [Line] {
     match unit {
         "kubelet" => &[
-            ('I', 0, "server.go:491] \"Kubelet version\" kubeletVersion=\"v1.31.8\""),
+            ('I', 0, "server.go:491] \"Kubelet version\" kubeletVersion=\"v{kubernetes}\""),
             (
                 'I',
                 1,
@@ -109,9 +121,9 @@ fn at_boot(unit: &str) -> &'static [Line] {
             (
                 'I',
                 31,
-                "csr.go:261] certificate signing request csr-7xk2p is approved, waiting to be issued",
+                "csr.go:261] certificate signing request csr-{csr} is approved, waiting to be issued",
             ),
-            ('I', 32, "csr.go:257] certificate signing request csr-7xk2p is issued"),
+            ('I', 32, "csr.go:257] certificate signing request csr-{csr} is issued"),
             (
                 'I',
                 70,
@@ -139,11 +151,7 @@ fn at_boot(unit: &str) -> &'static [Line] {
             ),
         ],
         "crio" => &[
-            (
-                ' ',
-                0,
-                "time=\"{time}\" level=info msg=\"Starting CRI-O, version: 1.31.7-3.rhaos4.18.el9, git: ()\"",
-            ),
+            (' ', 0, "time=\"{time}\" level=info msg=\"Starting CRI-O, version: {crio}, git: ()\""),
             (
                 ' ',
                 3,
@@ -172,20 +180,20 @@ fn at_boot(unit: &str) -> &'static [Line] {
         ],
         _ => &[
             (
-                ' ',
+                'I',
                 -130,
-                "I1202 19:02:01.021091       1 daemon.go:1935] Running: /usr/bin/nmstatectl persist-nic-names --root /rootfs --kargs-out /tmp/nmstate-kargs --cleanup",
+                "daemon.go:1935] Running: /usr/bin/nmstatectl persist-nic-names --root /rootfs --kargs-out /tmp/nmstate-kargs --cleanup",
             ),
             (' ', -128, "sed: can't read /etc/yum.repos.d/*.repo: No such file or directory"),
             (
-                ' ',
+                'I',
                 -127,
-                "I1202 19:02:04.825759    2482 update.go:2724] \"Starting update from mco-empty-mc to {config}: &{osUpdate:true kargs:true fips:false passwd:false files:false units:false kernelType:false extensions:false}\"",
+                "update.go:2724] \"Starting update from mco-empty-mc to {config}: &{osUpdate:true kargs:true fips:false passwd:false files:false units:false kernelType:false extensions:false}\"",
             ),
             (
-                ' ',
+                'I',
                 -80,
-                "I1202 19:02:51.837482    2482 update.go:2724] \"initiating reboot: Completing firstboot provisioning to {config}\"",
+                "update.go:2724] \"initiating reboot: Completing firstboot provisioning to {config}\"",
             ),
         ],
     }

@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{BaseParams, Platform, hash};
+use super::{BaseParams, hash};
 use crate::edit::klog_header;
 
 /// How far back the chatter goes.
@@ -34,6 +34,9 @@ pub(super) fn running(
     for (severity, seconds, text) in start(container) {
         lines.push(line(params, *severity, super::pods::later(started, *seconds), node, text));
     }
+    for text in vips_held(params, container, node) {
+        lines.push(line(params, PLAIN, super::pods::later(started, 75), node, text));
+    }
     for (severity, every, text) in chatter(container) {
         let first = params.ago(HOURS * 3_600).max(super::pods::later(started, 60));
         let jitter = (hash(&format!("{container} {node} {text}")) % *every as u64) as i64;
@@ -45,6 +48,18 @@ pub(super) fn running(
     }
     lines.retain(|(time, _)| *time <= params.now);
     lines
+}
+
+/// The API address is held by the first master, the ingress address by the last node.
+fn vips_held(params: &BaseParams, container: &str, node: &str) -> Vec<&'static str> {
+    let mut held = Vec::new();
+    if container == "keepalived" && params.masters.first().is_some_and(|first| first == node) {
+        held.push("Keepalived_vrrp: ({cluster}_API_0) Entering MASTER STATE");
+    }
+    if container == "keepalived" && params.nodes().last() == Some(&node) {
+        held.push("Keepalived_vrrp: ({cluster}_INGRESS_0) Entering MASTER STATE");
+    }
+    held
 }
 
 fn line(
@@ -59,15 +74,11 @@ fn line(
             (hash(&format!("{time} {text}")) % 1_000_000) as i64,
         ))
         .unwrap_or(time);
-    let gateway = match params.platform {
-        Platform::BareMetal => params.api_vip.as_str(),
-        Platform::None => "192.168.111.1",
-    };
     let text = text
         .replace("{node}", node)
         .replace("{ip}", params.ip(node))
         .replace("{fqdn}", &params.fqdn())
-        .replace("{vip}", gateway)
+        .replace("{cluster}", &params.cluster)
         .replace("{time}", &time.to_string())
         .replace("{master}", &super::machine_config::rendered(params, "master"))
         .replace("{worker}", &super::machine_config::rendered(params, "worker"));
@@ -216,7 +227,7 @@ fn start(container: &str) -> &'static [Start] {
             (PLAIN, 62, "time=\"{time}\" level=info msg=\"API reachable through HAProxy\""),
         ],
         "keepalived" => &[
-            (PLAIN, 1, "Keepalived_vrrp: (ostest_API_0) Entering BACKUP STATE"),
+            (PLAIN, 1, "Keepalived_vrrp: ({cluster}_API_0) Entering BACKUP STATE"),
             (PLAIN, 1, "Keepalived_vrrp: Script `chk_ocp_lb` now returning 1"),
             (PLAIN, 70, "Keepalived_vrrp: Script `chk_ocp_lb` succeeded"),
         ],

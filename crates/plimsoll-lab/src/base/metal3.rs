@@ -57,7 +57,7 @@ fn bare_metal_host(params: &BaseParams, host: &str, number: usize) -> Value {
     };
     let role = if master { "master" } else { "worker" };
     let credentials = json!({"name": format!("{host}-bmc-secret"), "namespace": NAMESPACE});
-    let image = json!({"checksumType": "", "format": "live-iso", "url": ""});
+    let image = json!({"url": ""});
     let mut spec = json!({
         "architecture": "x86_64", "automatedCleaningMode": "metadata",
         "bmc": {"address": format!("redfish-virtualmedia://192.168.110.{}/redfish/v1/Systems/1", 20 + number), "credentialsName": format!("{host}-bmc-secret"), "disableCertificateVerification": true},

@@ -137,9 +137,22 @@ impl BaseParams {
     }
 
     /// OpenShift 4.N ships Kubernetes 1.(N+13).
+    fn kubernetes_minor(&self) -> u32 {
+        self.version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(18) + 13
+    }
+
     fn kubernetes(&self) -> String {
-        let minor: u32 = self.version.split('.').nth(1).and_then(|n| n.parse().ok()).unwrap_or(18);
-        format!("1.{}.8", minor + 13)
+        format!("1.{}.8", self.kubernetes_minor())
+    }
+
+    /// Version of CRI-O.
+    fn runtime(&self) -> String {
+        format!("1.{}.7-3.rhaos{}.el9", self.kubernetes_minor(), self.minor())
+    }
+
+    /// Where the store stands at the time of the gather.
+    fn etcd_revision(&self) -> i64 {
+        1_000 + self.now.duration_since(self.installed).as_secs() * 9
     }
 
     /// Seconds after the start of the installation, and never after the gather.

@@ -39,7 +39,7 @@ fn object(params: &BaseParams, node: &str, number: usize) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": {
-            "name": node, "creationTimestamp": params.stamp(born),
+            "name": node, "creationTimestamp": params.stamp(born), "resourceVersion": (params.etcd_revision() - 40 - number as i64 * 6).to_string(),
             "annotations": annotations(params, node, number), "labels": labels(node, master, schedulable)
         },
         "spec": spec,
@@ -57,17 +57,13 @@ fn object(params: &BaseParams, node: &str, number: usize) -> Value {
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             "images": [{"names": [params.image("pod")], "sizeBytes": 452_011_337}],
             "nodeInfo": {
-                "architecture": "amd64", "bootID": uid("Boot", "", node), "containerRuntimeVersion": format!("cri-o://1.{}.7-3.rhaos{}.el9", minor_of(params) + 13, params.minor()),
+                "architecture": "amd64", "bootID": uid("Boot", "", node), "containerRuntimeVersion": format!("cri-o://{}", params.runtime()),
                 "kernelVersion": "5.14.0-427.68.1.el9_4.x86_64", "kubeProxyVersion": format!("v{}", params.kubernetes()), "kubeletVersion": format!("v{}", params.kubernetes()),
                 "machineID": &digest(node)[..32], "operatingSystem": "linux",
                 "osImage": format!("Red Hat Enterprise Linux CoreOS {}94.202505081634-0", params.minor().replace('.', "")), "systemUUID": uid("System", "", node)
             }
         }
     })
-}
-
-fn minor_of(params: &BaseParams) -> u32 {
-    params.version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(18)
 }
 
 fn labels(node: &str, master: bool, schedulable: bool) -> Value {

@@ -105,9 +105,11 @@ fn condition(params: &BaseParams, operator: &str, line: &str) -> Value {
         "Degraded" => 390 + hash(operator) % 300,
         _ => 330,
     };
-    let mut condition = json!({
-        "type": kind, "status": status, "lastTransitionTime": params.stamp(seconds as i64)
-    });
+    let since = match (operator, kind) {
+        ("kube-apiserver", "Progressing") => super::static_pods::last_rollout(params).to_string(),
+        _ => params.stamp(seconds as i64),
+    };
+    let mut condition = json!({"type": kind, "status": status, "lastTransitionTime": since});
     if !reason.is_empty() {
         condition["reason"] = reason.into();
     }

@@ -89,19 +89,29 @@ pub(super) fn write(writer: &mut Writer) {
     }
 }
 
-/// The API server was rolled out once more when the first day's certificates were renewed; the
-/// others still stand where the installation left them.
-fn started(params: &BaseParams, component: &Component, number: i64) -> Timestamp {
-    if component.operator == "kube-apiserver" && params.phase == Phase::Installed {
-        return params.ago(10_260 - number * 260);
+/// When the API server of a master was last replaced: a day in, when the first day's certificates
+/// were renewed. The other components still stand where the installation left them.
+pub(super) fn api_server_rollout(params: &BaseParams, node: &str) -> Timestamp {
+    let number = params.masters.iter().position(|master| master == node).unwrap_or(0) as i64;
+    match params.phase {
+        Phase::Installed => params.ago(10_260 - number * 260),
+        Phase::Installing => params.at(900 + number * 62),
     }
-    params.at(component.seconds + number * 62)
+}
+
+/// When the API server stood at its latest revision everywhere.
+pub(super) fn last_rollout(params: &BaseParams) -> Timestamp {
+    let last = params.masters.last().map(String::as_str).unwrap_or_default();
+    later(api_server_rollout(params, last), 95).min(params.now)
 }
 
 fn control_plane(writer: &mut Writer, component: &Component, node: &str, number: i64) {
     let params = writer.params;
     let revision = revision(component.operator);
-    let begun = started(params, component, number);
+    let begun = match component.operator {
+        "kube-apiserver" => api_server_rollout(params, node),
+        _ => params.at(component.seconds + number * 62),
+    };
     let run = match (component.operator, number) {
         // Lost its lease while the API server next to it was restarted.
         ("kube-controller-manager", 1) => Run::Restarted {

@@ -147,10 +147,9 @@ fn write_kind(
     if resource.forms != Forms::Objects {
         let mut items: Vec<&Value> = objects.iter().collect();
         items.sort_by_key(|object| name(object));
-        let age = params.now.duration_since(params.installed).as_secs();
         let list = json!({
             "apiVersion": resource.api_version(), "kind": format!("{}List", resource.kind()),
-            "metadata": {"resourceVersion": (1_000 + age * 9).to_string()}, "items": items
+            "metadata": {"resourceVersion": params.etcd_revision().to_string()}, "items": items
         });
         files.insert(resource.list_path(namespace), text_of(&to_node(&list)));
     }

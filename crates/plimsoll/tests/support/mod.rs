@@ -1,0 +1,35 @@
+//! The built-in pack, loaded once, and a diagnosis of a tree in memory.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use plimsoll_engine::{Pack, PackFile};
+use plimsoll_lab::Tree;
+use plimsoll_model::Diagnosis;
+
+pub static PACK: LazyLock<Pack> = LazyLock::new(|| {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../knowledge");
+    let mut files = Vec::new();
+    collect(&root, &root, &mut files);
+    Pack::load(&files).unwrap_or_else(|errors| {
+        panic!("{}", errors.iter().map(|e| format!("{e}\n")).collect::<String>())
+    })
+});
+
+fn collect(root: &Path, folder: &Path, files: &mut Vec<PackFile>) {
+    for entry in fs_err::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(root, &path, files);
+        } else if path.extension().is_some_and(|e| e == "yaml") {
+            let shown = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+            files.push(PackFile { path: shown, text: fs_err::read_to_string(&path).unwrap() });
+        }
+    }
+}
+
+pub fn diagnose(tree: &Tree) -> Diagnosis {
+    let needs = plimsoll_engine::needs(&PACK);
+    let snapshot = plimsoll_sources::read_tree("must-gather", tree, &needs);
+    plimsoll_engine::diagnose(&PACK, &snapshot)
+}
