@@ -21,12 +21,20 @@ struct Mix {
     can_be_root: u64,
     /// Whether links may lead back, so that rings form.
     rings: bool,
+    /// States that have to do with each other.
+    block: u64,
 }
 
-const MIXES: [Mix; 3] = [
-    Mix { name: "all seen", unknown: 0, absent: 0, can_be_root: 5, rings: false },
-    Mix { name: "a third unknown", unknown: 33, absent: 10, can_be_root: 20, rings: false },
-    Mix { name: "a third unknown, rings", unknown: 33, absent: 10, can_be_root: 20, rings: true },
+const CLEAR: Mix =
+    Mix { name: "all seen", unknown: 0, absent: 0, can_be_root: 5, rings: false, block: u64::MAX };
+const FOGGY: Mix =
+    Mix { name: "a third unknown", unknown: 33, absent: 10, can_be_root: 20, ..CLEAR };
+const MIXES: [Mix; 5] = [
+    CLEAR,
+    FOGGY,
+    Mix { name: "a third unknown, rings", rings: true, ..FOGGY },
+    Mix { name: "a third unknown, many small incidents", block: 20, ..FOGGY },
+    Mix { name: "two thirds unknown, any can be a root", unknown: 66, can_be_root: 100, ..FOGGY },
 ];
 
 fn main() {
@@ -60,7 +68,7 @@ fn quickest(graph: &Graph) -> (Duration, Explanation) {
     best
 }
 
-/// Links reach a hundred states back or (with rings) ahead, as the parts of a cluster do.
+/// Links reach a little way back or (with rings) ahead, as the parts of a cluster do.
 fn a_graph(active: usize, mix: &Mix) -> Graph {
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     let mut roll = move |bound: u64| {
@@ -88,11 +96,15 @@ fn a_graph(active: usize, mix: &Mix) -> Graph {
         });
     }
     let count = graph.nodes.len() as u64;
+    let farthest = mix.block.min(100);
     for effect in 0..count {
         for _ in 0..LINKS_PER_NODE {
-            let back = effect.saturating_sub(1 + roll(100));
-            let ahead = (effect + 1 + roll(100)).min(count - 1);
+            let back = effect.saturating_sub(1 + roll(farthest));
+            let ahead = (effect + 1 + roll(farthest)).min(count - 1);
             let cause = if mix.rings && roll(50) == 0 { ahead } else { back };
+            if cause == effect || cause / mix.block != effect / mix.block {
+                continue;
+            }
             graph.links.push(Link {
                 cause: cause as usize,
                 effect: effect as usize,

@@ -3,9 +3,9 @@
 //! This is what keeps "confirmed" honest: taking evidence away only adds possible causes, so it can
 //! only take the word away. Numbers of the search play no part here.
 
+use crate::Role;
 use crate::net::{Net, has_loop};
 use crate::weights::{displaces, likelihood};
-use crate::{Observed, Role};
 
 /// For every node: no other node that is true or unknown could take its place as the root.
 pub(crate) fn alone(net: &Net) -> Vec<bool> {
@@ -107,7 +107,14 @@ fn has_cycle_without(node: usize, net: &Net, group: usize) -> bool {
     peeled + 1 < members.len()
 }
 
-/// Whether a root deserves the word "confirmed".
-pub(crate) fn is_confirmed(net: &Net, alone: &[bool], node: usize) -> bool {
-    net.graph.nodes[node].observed == Observed::True && net.graph.is_strong(node) && alone[node]
+/// Unknown direct causes of a strongly seen node that is not alone.
+pub(crate) fn doubts(net: &Net, alone: &[bool], node: usize) -> Vec<usize> {
+    if alone[node] || !net.graph.is_true(node) || !net.graph.is_strong(node) {
+        return Vec::new();
+    }
+    let causes = net.links_to(node).map(|(_, link)| link.cause);
+    let mut doubts: Vec<usize> = causes.filter(|&cause| net.graph.is_unknown(cause)).collect();
+    doubts.sort_unstable();
+    doubts.dedup();
+    doubts
 }

@@ -124,6 +124,8 @@ pub struct RootFinding {
     pub explains: Vec<usize>,
     /// Alternatives that are as good as this root.
     pub ties: Vec<usize>,
+    /// Unknown direct causes that keep a strongly seen root from being confirmed.
+    pub doubts: Vec<usize>,
 }
 
 /// Ordered from the surest.

@@ -1,6 +1,6 @@
 //! Puts the parts together: spread what is seen, choose among the unseen, spread again, and tell.
 
-use crate::alone::{alone, is_confirmed};
+use crate::alone::{alone, doubts};
 use crate::alternatives::Rivals;
 use crate::candidates::{Component, components};
 use crate::chain::{Chain, chain, owners};
@@ -186,7 +186,7 @@ fn roots(
         .filter(|&node| last.place[node] == Place::Root)
         .map(|node| RootFinding {
             node,
-            confidence: if is_confirmed(net, &alone, node) {
+            confidence: if graph.is_true(node) && graph.is_strong(node) && alone[node] {
                 Confidence::Confirmed
             } else if graph.is_true(node) && !doubted[node] {
                 Confidence::Probable
@@ -195,6 +195,7 @@ fn roots(
             },
             explains: std::mem::take(&mut explains[node]),
             ties: std::mem::take(&mut ties[node]),
+            doubts: doubts(net, &alone, node),
         })
         .collect()
 }

@@ -135,7 +135,7 @@ fn a_renaming() -> impl Strategy<Value = (Graph, Vec<usize>)> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 40000, max_shrink_iters: 20000,
+        cases: 2000,
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(18),
         ..ProptestConfig::default()
@@ -150,6 +150,10 @@ proptest! {
             prop_assert!(node.observed != Observed::False);
             if root.confidence == Confidence::Confirmed {
                 prop_assert!(node.observed == Observed::True && node.strength == Strength::Strong);
+            }
+            for &doubt in &root.doubts {
+                prop_assert_eq!(root.confidence, Confidence::Probable);
+                prop_assert_eq!(graph.nodes[doubt].observed, Observed::Unknown);
             }
             if node.observed == Observed::Unknown {
                 prop_assert_eq!(root.confidence, Confidence::Suspected);

@@ -176,10 +176,27 @@ fn two_unknown_causes_tie_and_each_would_tell() {
 }
 
 #[test]
+fn an_answer_that_hangs_on_the_exact_numbers_says_so() {
+    // A common cause that sometimes has both effects, against an uncommon one that always has them.
+    let nodes = [common(unknown()), root(unknown(), Prior::Uncommon), seen(), seen()];
+    let mut close = graph(&nodes, &[]);
+    for effect in [2, 3] {
+        close.links.push(link(0, effect, Likelihood::Sometimes));
+        close.links.push(link(1, effect, Likelihood::Always));
+    }
+    let told = explain(&close);
+    assert_eq!((roots(&told), told.sensitive), (vec![1], true));
+    close.nodes[0].root = Some(Prior::Rare);
+    let told = explain(&close);
+    assert_eq!((roots(&told), told.sensitive), (vec![1], false));
+}
+
+#[test]
 fn an_unknown_that_could_stand_behind_a_seen_root_makes_it_probable() {
     let told = explain(&graph(&[common(unknown()), common(seen()), seen()], &[(0, 1), (1, 2)]));
     assert_eq!(roots(&told), [1]);
     assert_eq!(told.roots[0].confidence, Confidence::Probable);
+    assert_eq!(told.roots[0].doubts, [0]);
     assert_eq!(told.alternatives.len(), 1);
     assert_eq!((told.alternatives[0].node, told.alternatives[0].instead_of), (0, 1));
     assert_eq!(told.next_checks[0].node, 0);

@@ -1,0 +1,120 @@
+//! The eight promises of the design, on every incident and on incidents with evidence taken away.
+//! (On generated graphs they are tested in the causes crate.)
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use plimsoll_lab::{Tree, parse_cases};
+use plimsoll_model::Diagnosis;
+use plimsoll_model::diagnosis::{Confidence, StateRef, Status};
+
+/// (name, tree) of every incident case.
+fn incidents() -> Vec<(String, Tree)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/incidents");
+    let mut files: Vec<_> = fs_err::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut found = Vec::new();
+    for file in files {
+        for case in parse_cases(&fs_err::read_to_string(&file).unwrap()).unwrap() {
+            // The recorded tree is large and healthy; it has its own test.
+            if case.base != "gcp-4.18" {
+                found.push((format!("{}: {}", file.display(), case.name), case.tree().unwrap()));
+            }
+        }
+    }
+    assert!(found.len() > 10);
+    found
+}
+
+fn confirmed(d: &Diagnosis) -> BTreeSet<StateRef> {
+    d.roots
+        .iter()
+        .filter(|root| root.confidence == Confidence::Confirmed)
+        .map(|root| StateRef { id: root.id.clone(), entity: root.entity.clone() })
+        .collect()
+}
+
+fn active(d: &Diagnosis) -> BTreeSet<StateRef> {
+    d.states
+        .iter()
+        .filter(|state| state.status == Status::Active && !state.note)
+        .map(|state| StateRef { id: state.id.clone(), entity: state.entity.clone() })
+        .collect()
+}
+
+#[test]
+fn the_answer_to_every_incident_keeps_the_promises() {
+    for (name, tree) in incidents() {
+        let d = support::diagnose(&tree);
+        let roots: BTreeSet<StateRef> =
+            d.roots.iter().map(|r| StateRef { id: r.id.clone(), entity: r.entity.clone() }).collect();
+        let active = active(&d);
+        // 1: confirmed means seen, with proof.
+        for root in d.roots.iter().filter(|root| root.confidence == Confidence::Confirmed) {
+            let state = StateRef { id: root.id.clone(), entity: root.entity.clone() };
+            assert!(active.contains(&state), "{name}: {} is confirmed and not active", root.id);
+            assert!(!root.evidence.is_empty(), "{name}: {} is confirmed without proof", root.id);
+        }
+        // 2: no edge of the explanation leads into a root, outside a deadlock.
+        let in_ring: BTreeSet<&StateRef> = d.deadlocks.iter().flat_map(|ring| &ring.members).collect();
+        for edge in &d.edges {
+            assert!(!roots.contains(&edge.to) || in_ring.contains(&edge.to), "{name}: {} is caused", edge.to.id);
+        }
+        // 3: without the root, something named is left unexplained.
+        for root in &d.roots {
+            let state = StateRef { id: root.id.clone(), entity: root.entity.clone() };
+            let others: BTreeSet<&StateRef> =
+                d.roots.iter().filter(|r| (&r.id, &r.entity) != (&root.id, &root.entity)).flat_map(|r| &r.explains).collect();
+            let own = active.contains(&state) || root.explains.iter().any(|s| !others.contains(s));
+            assert!(own, "{name}: {} explains nothing of its own", root.id);
+        }
+        // 4: every active symptom is in a chain or in the unexplained list.
+        let explained: BTreeSet<&StateRef> = d.roots.iter().flat_map(|root| &root.explains).collect();
+        for state in &active {
+            let placed = roots.contains(state)
+                || explained.contains(state)
+                || d.unexplained.contains(state)
+                || in_ring.contains(state);
+            assert!(placed, "{name}: {} {} is nowhere", state.id, state.entity);
+        }
+        // 5: every state of the answer cites a place, every edge its rule.
+        for state in d.states.iter().filter(|state| state.status == Status::Active) {
+            let cited = !state.evidence.is_empty()
+                && state.evidence.iter().all(|at| !at.path.is_empty() && (at.line.is_some() || at.pointer.is_some()));
+            assert!(cited, "{name}: {} {} cites nothing", state.id, state.entity);
+        }
+        assert!(d.edges.iter().all(|edge| !edge.rule.is_empty() && !edge.because.is_empty()));
+        // 6: same input, same bytes.
+        assert_eq!(plimsoll_report::json(&d), plimsoll_report::json(&support::diagnose(&tree)), "{name}");
+    }
+}
+
+/// A fixed sequence, so that a failure can be repeated.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % below
+    }
+}
+
+/// 7: taking evidence away weakens or widens an answer; it never makes a new confirmed root.
+#[test]
+fn deleting_evidence_confirms_nothing_new() {
+    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    for (name, tree) in incidents() {
+        let before = confirmed(&support::diagnose(&tree));
+        for percent in [10, 30, 50] {
+            let mut mutated = tree.clone();
+            mutated.retain(|_, _| dice.roll(100) >= percent);
+            let after = confirmed(&support::diagnose(&mutated));
+            let new: Vec<_> = after.difference(&before).collect();
+            assert!(new.is_empty(), "{name}: {percent} % fewer files made {new:?}");
+        }
+    }
+}
