@@ -66,7 +66,10 @@ mod tests {
     fn allows(cause: Node, effect: Node, delay_min: Option<i64>, delay_max: Option<i64>) -> bool {
         let link =
             Link { cause: 0, effect: 1, likelihood: Likelihood::Always, delay_min, delay_max };
-        admissible(&Graph { nodes: vec![cause, effect], links: vec![link] }, &link)
+        admissible(
+            &Graph { nodes: vec![cause, effect], links: vec![link], holds: Vec::new() },
+            &link,
+        )
     }
 
     #[test]
@@ -110,6 +113,9 @@ mod tests {
             delay_min: None,
             delay_max: None,
         };
-        assert!(!admissible(&Graph { nodes: vec![far], links: vec![link] }, &link));
+        assert!(!admissible(
+            &Graph { nodes: vec![far], links: vec![link], holds: Vec::new() },
+            &link
+        ));
     }
 }

@@ -8,7 +8,7 @@ use crate::hypotheses::{chance_under, unknowns};
 use crate::net::Net;
 use crate::search::{Board, RootSet};
 use crate::spread::{Place, Spread};
-use crate::weights::{CLEAR_ODDS, SHOWN_ODDS, TIE_ODDS, displaces, rounded};
+use crate::weights::{SHOWN_ODDS, TIE_ODDS, UNSEEN_ODDS, displaces, rounded};
 
 /// Runner-ups shown for one root, and unknowns shown for one runner-up.
 const MOST_ALTERNATIVES: usize = 5;
@@ -72,7 +72,7 @@ impl Rivals<'_, '_> {
         let rivals = (0..self.component.candidates.len())
             .filter(|rival| !self.best.contains(rival) && behind(*rival))
             .filter(|&rival| self.net.graph.is_unknown(self.component.candidates[rival].node))
-            .map(|rival| (-board.gain(rival) - CLEAR_ODDS.ln(), rival));
+            .map(|rival| (-board.gain(rival) - UNSEEN_ODDS.ln(), rival));
         self.closest(rivals.collect(), node, |rival| with(self.best, rival))
     }
 

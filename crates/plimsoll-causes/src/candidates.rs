@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use crate::admissible::{arrival, earliest, in_time};
 use crate::net::Net;
 use crate::spread::{Place, Spread};
-use crate::weights::{self, CLEAR_ODDS, Detector, FAINT, LEAK, likelihood, rounded};
+use crate::weights::{self, Detector, FAINT, LEAK, UNSEEN_ODDS, likelihood, rounded};
 use crate::{Observed, Role};
 
 /// Hidden nodes one candidate may pass through; keeps the cost of a candidate constant.
@@ -145,7 +145,7 @@ impl Field<'_, '_> {
     fn candidate(&self, reach: &Reach, nodes: &[usize]) -> Candidate {
         let graph = self.net.graph;
         let prior = graph.prior(reach.node).map_or(LEAK, weights::prior);
-        let unseen = if graph.is_unknown(reach.node) { CLEAR_ODDS.ln() } else { 0.0 };
+        let unseen = if graph.is_unknown(reach.node) { UNSEEN_ODDS.ln() } else { 0.0 };
         let slot_of = |&(node, chance): &(usize, f64)| {
             nodes.binary_search(&node).ok().map(|slot| (slot, chance))
         };

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::net::Net;
 use crate::spread::{Place, Spread};
-use crate::{Deadlock, Link};
+use crate::{Deadlock, Graph, Likelihood, Link};
 
 pub(crate) fn deadlocks(net: &Net, spread: &Spread, shown: &[Vec<usize>]) -> Vec<Deadlock> {
     net.rings
@@ -15,6 +15,41 @@ pub(crate) fn deadlocks(net: &Net, spread: &Spread, shown: &[Vec<usize>]) -> Vec
                 .or_else(|| ring.iter().copied().find(|&node| spread.place[node] == Place::Root))
                 .or(first);
             Deadlock { members: ring_order(net, ring, first), entry }
+        })
+        .collect()
+}
+
+/// Rings that are closed by what one node does to keep another from ending. Onsets say nothing about
+/// these: what holds a state may have come long after it.
+pub(crate) fn held_deadlocks(graph: &Graph, shown: &[Vec<usize>]) -> Vec<Deadlock> {
+    let holds = graph.holds.iter().filter(|(holder, held)| {
+        [*holder, *held].iter().all(|&node| node < graph.nodes.len() && graph.is_active(node))
+    });
+    let links: Vec<Link> = holds
+        .map(|&(cause, effect)| Link {
+            cause,
+            effect,
+            likelihood: Likelihood::Usually,
+            delay_min: Some(i64::MIN / 4),
+            delay_max: None,
+        })
+        .collect();
+    if links.is_empty() {
+        return Vec::new();
+    }
+    let mut closed = graph.clone();
+    closed.links.extend(&links);
+    let net = Net::new(&closed);
+    net.rings
+        .iter()
+        .filter(|ring| {
+            let inside = |node: &usize| ring.binary_search(node).is_ok();
+            links.iter().any(|link| inside(&link.cause) && inside(&link.effect))
+        })
+        .map(|ring| {
+            let first = first_member(&net, ring);
+            let entry = outside_cause(&net, ring, shown).or(first);
+            Deadlock { members: ring_order(&net, ring, first), entry }
         })
         .collect()
 }

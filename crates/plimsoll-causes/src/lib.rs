@@ -29,6 +29,9 @@ pub use verdict::explain;
 pub struct Graph {
     pub nodes: Vec<Node>,
     pub links: Vec<Link>,
+    /// Pairs (holder, held): the holder does not start the held node but keeps it from ending.
+    /// They explain nothing; they close rings that are reported as deadlocks.
+    pub holds: Vec<(usize, usize)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,14 +5,14 @@ use crate::alternatives::Rivals;
 use crate::candidates::{Component, components};
 use crate::chain::{Chain, chain, owners};
 use crate::checks;
-use crate::deadlock::{deadlocks, ring_links};
+use crate::deadlock::{deadlocks, held_deadlocks, ring_links};
 use crate::hypotheses::hypotheses;
 use crate::net::Net;
 use crate::ruled_out::ruled_out;
 use crate::search::{Found, cover_agrees, is_sensitive, search};
 use crate::spread::{Choice, Place, Spread, spread};
 use crate::weights::{displaces, likelihood};
-use crate::{Alternative, Confidence, Explanation, Graph, Link, NextCheck, RootFinding};
+use crate::{Alternative, Confidence, Deadlock, Explanation, Graph, Link, NextCheck, RootFinding};
 
 /// Rounds of dropping one idle root a component before all that are left are dropped at once.
 const POLITE_ROUNDS: usize = 4;
@@ -63,12 +63,24 @@ pub fn explain(graph: &Graph) -> Explanation {
         assumed: (0..graph.nodes.len()).filter(assumed).collect(),
         expected: active.clone().filter(expected).collect(),
         unexplained: active.filter(|&node| last.place[node] == Place::Out).collect(),
-        deadlocks: deadlocks(&net, &last, &chain.shown),
+        deadlocks: all_deadlocks(graph, &net, &last, &chain.shown),
         alternatives,
         ruled_out,
         sensitive: cases.iter().any(Case::is_sensitive),
         next_checks,
     }
+}
+
+/// A ring that is part of a larger one, closed by a hold, is reported once.
+fn all_deadlocks(graph: &Graph, net: &Net, last: &Spread, shown: &[Vec<usize>]) -> Vec<Deadlock> {
+    let mut held = held_deadlocks(graph, shown);
+    let within = |ring: &Deadlock| {
+        held.iter().any(|larger| ring.members.iter().all(|node| larger.members.contains(node)))
+    };
+    let mut plain = deadlocks(net, last, shown);
+    plain.retain(|ring| !within(ring));
+    plain.append(&mut held);
+    plain
 }
 
 impl Case {

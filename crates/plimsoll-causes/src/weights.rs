@@ -5,9 +5,12 @@ use crate::{Likelihood, Prior, Strength};
 /// Chance that a symptom appears for a reason outside the graph.
 pub(crate) const LEAK: f64 = 1e-4;
 
-/// Odds by which something unseen must win before it takes the place of something seen, and by which
-/// a seen cause must win before it takes the place of a strongly seen root.
+/// Odds by which a seen cause must win before it takes the place of a strongly seen root.
 pub(crate) const CLEAR_ODDS: f64 = 10.0;
+
+/// Odds by which something unseen must beat "some other reason" before it is suspected. A guess
+/// is only worth showing when it is a good one.
+pub(crate) const UNSEEN_ODDS: f64 = 10.0;
 
 /// Odds within which two explanations are as good as each other.
 pub(crate) const TIE_ODDS: f64 = 2.0;

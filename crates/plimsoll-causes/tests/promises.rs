@@ -57,7 +57,7 @@ fn a_link(nodes: usize) -> impl Strategy<Value = Link> {
 fn a_graph() -> impl Strategy<Value = Graph> {
     vec(a_node(), 1..14).prop_flat_map(|nodes| {
         let links = vec(a_link(nodes.len()), 0..2 * nodes.len() + 1);
-        (Just(nodes), links).prop_map(|(nodes, links)| Graph { nodes, links })
+        (Just(nodes), links).prop_map(|(nodes, links)| Graph { nodes, links, holds: Vec::new() })
     })
 }
 

@@ -273,3 +273,16 @@ fn a_chain_of_a_hundred_thousand_does_not_overflow_the_stack() {
     let ring: Vec<(usize, usize)> = (0..count).map(|node| (node, (node + 1) % count)).collect();
     assert_eq!(explain(&graph(&nodes, &ring)).deadlocks[0].members.len(), count);
 }
+
+#[test]
+fn a_hold_closes_a_ring_without_explaining_it() {
+    let nodes = [at(common(seen()), 0), at(seen(), 600), at(seen(), 1200), at(seen(), 9000)];
+    let mut held = graph(&nodes, &[(0, 1), (1, 2), (2, 3)]);
+    assert!(explain(&held).deadlocks.is_empty());
+    held.holds.push((3, 1));
+    let answer = explain(&held);
+    assert_eq!(answer.roots.iter().map(|root| root.node).collect::<Vec<_>>(), [0]);
+    assert_eq!(answer.deadlocks.len(), 1);
+    assert_eq!(answer.deadlocks[0].members, [1, 2, 3]);
+    assert_eq!(answer.deadlocks[0].entry, Some(0));
+}

@@ -312,6 +312,19 @@ impl<'a> View<'a> {
                 });
             }
         }
+        let rings: Vec<&Vec<usize>> =
+            self.inputs.explanation.deadlocks.iter().map(|deadlock| &deadlock.members).collect();
+        for ((holder, held), rule) in graph.holds.iter().zip(&self.inputs.grounded.hold_rules) {
+            if rings.iter().any(|ring| ring.contains(holder) && ring.contains(held)) {
+                let rule = &self.inputs.pack.causes[*rule];
+                edges.push(Edge {
+                    from: self.name(*holder),
+                    to: self.name(*held),
+                    rule: rule.id.clone(),
+                    because: rule.because.clone(),
+                });
+            }
+        }
         edges.sort_by(|a, b| (&a.from, &a.to, &a.rule).cmp(&(&b.from, &b.to, &b.rule)));
         edges.dedup();
         edges

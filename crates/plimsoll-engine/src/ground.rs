@@ -24,6 +24,8 @@ pub struct Grounded<'a> {
     pub nodes: Vec<(&'a EntityId, &'a Instance)>,
     /// Rule of each link; `None` for the link from a state to the general one it refines.
     pub rules: Vec<Option<usize>>,
+    /// Rule of each pair in `graph.holds`.
+    pub hold_rules: Vec<usize>,
 }
 
 struct Grower<'a> {
@@ -211,8 +213,15 @@ impl<'a> Grower<'a> {
             .collect();
         let mut links = Vec::new();
         let mut rules = Vec::new();
+        let mut holds = Vec::new();
+        let mut hold_rules = Vec::new();
         for (rule, cause, effect) in &self.links {
             let found: &CauseRule = &self.pack.causes[*rule];
+            if found.keeps {
+                holds.push((positions[&(found.from, *cause)], positions[&(found.to, *effect)]));
+                hold_rules.push(*rule);
+                continue;
+            }
             // What is known more exactly is explained as that, or not at all.
             if stood_for.contains(&(found.to, *effect)) {
                 continue;
@@ -241,9 +250,12 @@ impl<'a> Grower<'a> {
             .into_iter()
             .map(|((_, id), instance)| (id, instance))
             .collect();
-        let graph =
-            Graph { nodes: nodes.iter().map(|(_, instance)| self.node(instance)).collect(), links };
-        Grounded { graph, nodes, rules }
+        let graph = Graph {
+            nodes: nodes.iter().map(|(_, instance)| self.node(instance)).collect(),
+            links,
+            holds,
+        };
+        Grounded { graph, nodes, rules, hold_rules }
     }
 
     fn node(&self, instance: &Instance) -> Node {

@@ -13,7 +13,8 @@ use plimsoll_model::diagnosis::{Confidence, StateRef, Status};
 /// (name, tree) of every incident case.
 fn incidents() -> Vec<(String, Tree)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/incidents");
-    let mut files: Vec<_> = fs_err::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> =
+        fs_err::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let mut found = Vec::new();
     for file in files {
@@ -48,8 +49,11 @@ fn active(d: &Diagnosis) -> BTreeSet<StateRef> {
 fn the_answer_to_every_incident_keeps_the_promises() {
     for (name, tree) in incidents() {
         let d = support::diagnose(&tree);
-        let roots: BTreeSet<StateRef> =
-            d.roots.iter().map(|r| StateRef { id: r.id.clone(), entity: r.entity.clone() }).collect();
+        let roots: BTreeSet<StateRef> = d
+            .roots
+            .iter()
+            .map(|r| StateRef { id: r.id.clone(), entity: r.entity.clone() })
+            .collect();
         let active = active(&d);
         // 1: confirmed means seen, with proof.
         for root in d.roots.iter().filter(|root| root.confidence == Confidence::Confirmed) {
@@ -58,20 +62,30 @@ fn the_answer_to_every_incident_keeps_the_promises() {
             assert!(!root.evidence.is_empty(), "{name}: {} is confirmed without proof", root.id);
         }
         // 2: no edge of the explanation leads into a root, outside a deadlock.
-        let in_ring: BTreeSet<&StateRef> = d.deadlocks.iter().flat_map(|ring| &ring.members).collect();
+        let in_ring: BTreeSet<&StateRef> =
+            d.deadlocks.iter().flat_map(|ring| &ring.members).collect();
         for edge in &d.edges {
-            assert!(!roots.contains(&edge.to) || in_ring.contains(&edge.to), "{name}: {} is caused", edge.to.id);
+            assert!(
+                !roots.contains(&edge.to) || in_ring.contains(&edge.to),
+                "{name}: {} is caused",
+                edge.to.id
+            );
         }
         // 3: without the root, something named is left unexplained.
         for root in &d.roots {
             let state = StateRef { id: root.id.clone(), entity: root.entity.clone() };
-            let others: BTreeSet<&StateRef> =
-                d.roots.iter().filter(|r| (&r.id, &r.entity) != (&root.id, &root.entity)).flat_map(|r| &r.explains).collect();
+            let others: BTreeSet<&StateRef> = d
+                .roots
+                .iter()
+                .filter(|r| (&r.id, &r.entity) != (&root.id, &root.entity))
+                .flat_map(|r| &r.explains)
+                .collect();
             let own = active.contains(&state) || root.explains.iter().any(|s| !others.contains(s));
             assert!(own, "{name}: {} explains nothing of its own", root.id);
         }
         // 4: every active symptom is in a chain or in the unexplained list.
-        let explained: BTreeSet<&StateRef> = d.roots.iter().flat_map(|root| &root.explains).collect();
+        let explained: BTreeSet<&StateRef> =
+            d.roots.iter().flat_map(|root| &root.explains).collect();
         for state in &active {
             let placed = roots.contains(state)
                 || explained.contains(state)
@@ -82,12 +96,19 @@ fn the_answer_to_every_incident_keeps_the_promises() {
         // 5: every state of the answer cites a place, every edge its rule.
         for state in d.states.iter().filter(|state| state.status == Status::Active) {
             let cited = !state.evidence.is_empty()
-                && state.evidence.iter().all(|at| !at.path.is_empty() && (at.line.is_some() || at.pointer.is_some()));
+                && state
+                    .evidence
+                    .iter()
+                    .all(|at| !at.path.is_empty() && (at.line.is_some() || at.pointer.is_some()));
             assert!(cited, "{name}: {} {} cites nothing", state.id, state.entity);
         }
         assert!(d.edges.iter().all(|edge| !edge.rule.is_empty() && !edge.because.is_empty()));
         // 6: same input, same bytes.
-        assert_eq!(plimsoll_report::json(&d), plimsoll_report::json(&support::diagnose(&tree)), "{name}");
+        assert_eq!(
+            plimsoll_report::json(&d),
+            plimsoll_report::json(&support::diagnose(&tree)),
+            "{name}"
+        );
     }
 }
 

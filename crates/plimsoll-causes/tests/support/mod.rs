@@ -52,7 +52,7 @@ pub fn link(cause: usize, effect: usize, likelihood: Likelihood) -> Link {
 /// Links that usually hold.
 pub fn graph(nodes: &[Node], links: &[(usize, usize)]) -> Graph {
     let links = links.iter().map(|&(cause, effect)| link(cause, effect, Likelihood::Usually));
-    Graph { nodes: nodes.to_vec(), links: links.collect() }
+    Graph { nodes: nodes.to_vec(), links: links.collect(), holds: Vec::new() }
 }
 
 pub fn roots(explanation: &Explanation) -> Vec<usize> {
