@@ -1,5 +1,5 @@
-//! Writes a base, or the tree of one case of a file, into a folder to look at or to diagnose:
-//! `cargo run -p plimsoll-lab --example case -- BASE|FILE.md[:N] FOLDER`
+//! Writes a base, or the tree of one case of a file, into a folder or a .tar.gz to diagnose:
+//! `cargo run -p plimsoll-lab --example case -- BASE|FILE.md[:N] FOLDER|FILE.tar.gz`
 
 use std::path::Path;
 
@@ -17,6 +17,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             cases.get(number.wrapping_sub(1)).ok_or("no such case in that file")?.tree()?
         }
     };
-    plimsoll_lab::write_folder(&tree, Path::new(folder))?;
+    match folder.strip_suffix(".tar.gz") {
+        Some(_) => plimsoll_lab::write_tar_gz(&tree, "must-gather.local.5512", Path::new(folder))?,
+        None => plimsoll_lab::write_folder(&tree, Path::new(folder))?,
+    }
     Ok(())
 }

@@ -170,9 +170,9 @@ fn first_evidence(page: &mut Page, number: usize, root: &Root) {
         return;
     };
     let room = page.room();
-    let (file, quote) = (place(proof), quote(proof));
-    let mut lines = vec![cut_path(&file, room)];
-    lines.extend(wrap_at_most(&quote, room, 2));
+    let mut lines = vec![cut_path(&place(proof), room)];
+    let quote = quote(proof);
+    lines.extend(wrap_at_most(gist(&quote), room, 2));
     if root.evidence.len() > 1 {
         let more = format!("(+{} more: --evidence {number})", root.evidence.len() - 1);
         match lines.last_mut() {
@@ -209,6 +209,16 @@ fn quote(proof: &Evidence) -> String {
         Some(pointer) => format!("{}: {text}", safe::line(pointer)),
         None => text,
     }
+}
+
+/// A log line from where it says something: its time, host and process stand in front of that.
+fn gist(line: &str) -> &str {
+    let header = line.char_indices().take(160).filter(|(_, c)| *c == ']').map(|(at, _)| at);
+    let source = |at: &usize| {
+        let before = line[..*at].trim_end_matches(|c: char| c.is_ascii_digit());
+        before.ends_with(".go:") && line[*at..].starts_with("] ")
+    };
+    header.filter(source).last().map_or(line, |at| line[at + 1..].trim_start())
 }
 
 /// What it is not, what to do, what competes with it, what to look at next.
@@ -378,5 +388,18 @@ fn closing(page: &mut Page, d: &Diagnosis, digest: &Digest) {
             let painted = page.paint(FAINT, &line);
             page.line(&painted);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_line_is_quoted_from_where_it_says_something() {
+        let line = "Dec 03 18:41:00 m kubenswrapper[2451]: E1203 14:12:01.0 2391 kubelet.go:104] \"No\"";
+        assert_eq!(gist(line), "\"No\"");
+        assert_eq!(gist("status: [a.go] b"), "status: [a.go] b");
+        assert_eq!(gist("é] x"), "é] x");
     }
 }
