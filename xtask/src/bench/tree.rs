@@ -14,7 +14,7 @@ use super::objects;
 use super::random::Random;
 
 /// Raise it whenever the tree changes: older trees are made anew.
-const RECIPE: &str = "plimsoll-bench-tree 2\n";
+const RECIPE: &str = "plimsoll-bench-tree 3\n";
 const SEED: u64 = 0x506c_696d_736f_6c6c;
 const GIB: f64 = (1u64 << 30) as f64;
 const IMAGE: &str = "quay-io-openshift-release-dev-ocp-v4-0-art-dev-sha256-1f2e3d4c5b6a";
@@ -96,7 +96,7 @@ impl Writer {
 fn write_tree(writer: &mut Writer, size: u64) -> Result<()> {
     let scaled = |at_one_gib: u64| ((at_one_gib as f64 * size as f64 / GIB) as u64).max(1);
     let mut random = Random::new(SEED);
-    let nodes = scaled(60).max(6);
+    let nodes = scaled(60).max(8);
     let namespaces: Vec<String> = namespaces(scaled(64));
     let pods: Vec<Pod> = pods(scaled(1000), nodes, &namespaces, &mut random);
     write_top(writer)?;
@@ -254,12 +254,13 @@ fn write_namespace(
     for (plural, kind, count, lines) in
         [("configmaps", "ConfigMap", 12, 100), ("secrets", "Secret", 16, 20)]
     {
-        let texts: Vec<String> = (0..count)
+        let mut texts: Vec<String> = (0..count)
             .map(|index| {
                 let name = format!("{plural}-{index}");
                 objects::filler("v1", kind, Some(namespace), &name, lines, random)
             })
             .collect();
+        texts.extend(objects::essential(namespace, kind, random));
         writer.gathered(&format!("{home}/core/{plural}.yaml"), &objects::list(kind, &texts))?;
     }
     for (group, plural, kind) in [
