@@ -397,7 +397,8 @@ mod tests {
 
     #[test]
     fn a_log_line_is_quoted_from_where_it_says_something() {
-        let line = "Dec 03 18:41:00 m kubenswrapper[2451]: E1203 14:12:01.0 2391 kubelet.go:104] \"No\"";
+        let line =
+            "Dec 03 18:41:00 m kubenswrapper[2451]: E1203 14:12:01.0 2391 kubelet.go:104] \"No\"";
         assert_eq!(gist(line), "\"No\"");
         assert_eq!(gist("status: [a.go] b"), "status: [a.go] b");
         assert_eq!(gist("é] x"), "é] x");

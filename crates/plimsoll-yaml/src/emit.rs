@@ -71,17 +71,24 @@ fn scalar(node: &Node, indent: usize) -> String {
         Kind::Bool(value) => value.to_string(),
         Kind::Int(value) => value.to_string(),
         Kind::UInt(value) => value.to_string(),
-        Kind::Float(value) => value.to_string(),
+        Kind::Float(value) => float(*value),
         Kind::List(_) => "[]".into(),
         Kind::Map(_) => "{}".into(),
         Kind::Text(text) => long_text(text, indent).unwrap_or_else(|| word(text)),
     }
 }
 
+/// With a point or an exponent, so that it reads back as what it is.
+fn float(value: f64) -> String {
+    format!("{value:?}")
+}
+
 /// A literal block, where the text can be one without loss.
 fn long_text(text: &str, indent: usize) -> Option<String> {
     let body = text.strip_suffix('\n').unwrap_or(text);
-    let plain = body.contains('\n')
+    // At the top a line of the text could end the document.
+    let plain = indent > 0
+        && body.contains('\n')
         && !body.ends_with('\n')
         && !body.starts_with([' ', '\n'])
         && body.chars().all(|c| c == '\n' || !c.is_control());

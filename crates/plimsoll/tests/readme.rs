@@ -1,5 +1,7 @@
 //! The picture in the README is what the binary prints for the case that ships with the project.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has to stop")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,7 +36,8 @@ fn the_shipped_archive_is_the_incident() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("four-hours.tar.gz");
     plimsoll_lab::write_tar_gz(&cases[0].tree().unwrap(), "must-gather.local.5512", &file).unwrap();
-    let same = fs_err::read(&file).unwrap() == fs_err::read(root().join("fixtures/four-hours.tar.gz")).unwrap();
+    let same = fs_err::read(&file).unwrap()
+        == fs_err::read(root().join("fixtures/four-hours.tar.gz")).unwrap();
     assert!(
         same,
         "run: cargo run -p plimsoll-lab --example case -- fixtures/incidents/four-hours.md:1 fixtures/four-hours.tar.gz"
@@ -67,5 +70,8 @@ fn the_form_of_the_source_does_not_change_the_answer() {
         .output()
         .unwrap();
     let from_folder = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(from_folder.replace("\"gather\"", "\"four-hours.tar.gz\""), answer(&["--output", "json"]));
+    assert_eq!(
+        from_folder.replace("\"gather\"", "\"four-hours.tar.gz\""),
+        answer(&["--output", "json"])
+    );
 }

@@ -86,8 +86,13 @@ pub fn machine(object: &Object<'_>) -> Facts {
 
 /// Whether a host's machine became a node: by the Machine's nodeRef, else by name.
 pub fn derive(base: &mut FactBase) {
-    let any_node = base.entities.keys().any(|id| id.kind == "Node");
-    if !any_node {
+    // Events and logs name nodes too; only the objects say which of them joined.
+    let is_object = |(id, entity): &(&EntityId, &Entity)| {
+        id.kind == "Node" && entity.facts.contains_key("controlPlane")
+    };
+    let node_names: Vec<String> =
+        base.entities.iter().filter(is_object).map(|(id, _)| id.name.clone()).collect();
+    if node_names.is_empty() {
         return;
     }
     let machines: Vec<(String, Option<String>, Option<String>)> = base
@@ -100,8 +105,6 @@ pub fn derive(base: &mut FactBase) {
             (id.name.clone(), fact("host"), fact("node"))
         })
         .collect();
-    let node_names: Vec<String> =
-        base.entities.keys().filter(|id| id.kind == "Node").map(|id| id.name.clone()).collect();
     let hosts: Vec<EntityId> =
         base.entities.keys().filter(|id| id.kind == "BareMetalHost").cloned().collect();
     for id in hosts {
@@ -115,7 +118,8 @@ pub fn derive(base: &mut FactBase) {
             .iter()
             .find(|node| **node == id.name || node.split('.').next() == Some(id.name.as_str()))
             .cloned();
-        let node = by_machine.or(by_name).filter(|node| node_names.contains(node));
+        // A nodeRef outweighs a Node whose file was lost.
+        let node = by_machine.or(by_name);
         let entity = base.entities.entry(id).or_default();
         let from = entity.provenance.get("state").cloned().unwrap_or_default();
         entity.derive("joined", node.is_some(), from);

@@ -23,7 +23,13 @@ pub const STATIC_PODS: &[(&str, &str, &str)] = &[
 pub fn pod(object: &Object<'_>) -> Facts {
     let mirror = object.node(&["metadata", "annotations", "kubernetes.io/config.mirror"]).is_some();
     let phase = object.text(&["status", "phase"]).unwrap_or_default();
-    let containers = Containers::read(object);
+    let mut containers = Containers::read(object);
+    // A dead node leaves its pods' containers marked ready; only the condition tells.
+    let conditions = object.conditions(&["status", "conditions"]);
+    let said_unready = conditions.iter().any(|(kind, value, _)| {
+        kind == "Ready" && value.get("status").and_then(Value::text) == Some("False")
+    });
+    containers.all_ready &= !(phase == "Running" && said_unready);
     let fine = phase == "Succeeded"
         || (phase == "Running" && containers.all_ready && containers.waiting.is_none());
     let mut place = Entity::default();
@@ -70,7 +76,7 @@ pub fn pod(object: &Object<'_>) -> Facts {
             entity.set("lastExitTime", *finished, at.clone());
         }
     }
-    for (kind, value, evidence) in object.conditions(&["status", "conditions"]) {
+    for (kind, value, evidence) in conditions {
         match kind.as_str() {
             "Ready" => entity.set("readyCondition", value, evidence),
             "PodScheduled" => entity.set("scheduled", value, evidence),
