@@ -246,6 +246,7 @@ impl<'a> View<'a> {
             }
             let role = self.inputs.pack.states[instance.state].role;
             let status = match instance.truth {
+                _ if instance.recovered => continue,
                 Truth::True if expected.contains(&node) || role == Role::Expected => {
                     Status::Expected
                 }

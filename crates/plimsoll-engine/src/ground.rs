@@ -45,7 +45,7 @@ pub fn ground<'a>(pack: &'a Pack, base: &'a FactBase, states: &'a States) -> Gro
     let mut by_state: Vec<BTreeMap<&EntityId, &Instance>> =
         vec![BTreeMap::new(); pack.states.len()];
     for (id, instances) in states {
-        for instance in instances.iter().filter(|instance| !instance.recovered) {
+        for instance in instances {
             by_state[instance.state].insert(id, instance);
         }
     }
@@ -75,7 +75,7 @@ impl<'a> Grower<'a> {
         let mut queue: VecDeque<(usize, &'a EntityId)> = VecDeque::new();
         for (state, instances) in self.by_state.iter().enumerate() {
             for (id, instance) in instances {
-                if instance.truth == Truth::True {
+                if instance.is_active() {
                     self.nodes.insert((state, id), instance);
                     queue.push_back((state, id));
                 }
@@ -123,12 +123,12 @@ impl<'a> Grower<'a> {
     ) {
         let CauseRule { from, keeps, .. } = self.pack.causes[rule];
         let Some(instance) = self.by_state[from].get(cause).copied() else { return };
-        if (keeps && instance.truth != Truth::True) || !self.holds(rule, cause, effect) {
+        if (keeps && !instance.is_active()) || !self.holds(rule, cause, effect) {
             return;
         }
         let key = (from, cause);
         if !self.nodes.contains_key(&key) {
-            if matches!(instance.truth, Truth::Unknown(_)) {
+            if instance.truth != Truth::False {
                 if self.unknown >= MAX_UNKNOWN {
                     return;
                 }
@@ -208,7 +208,7 @@ impl<'a> Grower<'a> {
             self.nodes.keys().enumerate().map(|(position, key)| (*key, position)).collect();
         let stood_for: BTreeSet<(usize, &EntityId)> = refinements
             .iter()
-            .filter(|(special, _)| self.nodes[special].truth == Truth::True)
+            .filter(|(special, _)| self.nodes[special].is_active())
             .map(|(_, general)| *general)
             .collect();
         let mut links = Vec::new();
@@ -262,6 +262,9 @@ impl<'a> Grower<'a> {
         let rule = &self.pack.states[instance.state];
         Node {
             observed: match instance.truth {
+                // It was there and seems to be over. That may be wrong: where something is still
+                // broken it can be suspected, where nothing is it blames nobody.
+                Truth::True if instance.recovered => Observed::Unknown,
                 Truth::True => Observed::True,
                 Truth::False => Observed::False,
                 Truth::Unknown(_) => Observed::Unknown,

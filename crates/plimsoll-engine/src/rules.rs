@@ -26,6 +26,12 @@ pub struct Instance {
     pub weak: bool,
 }
 
+impl Instance {
+    pub fn is_active(&self) -> bool {
+        self.truth == Truth::True && !self.recovered
+    }
+}
+
 /// Everything known of the cluster that decides where a rule applies.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {

@@ -131,6 +131,17 @@ pub struct LogFile {
     pub end: Option<Time>,
     /// Host names seen in a journal, sorted. Empty for container logs.
     pub hosts: Vec<String>,
+    /// Time of each host's last line, in the order of `hosts`: a journal of several nodes goes on
+    /// when one of them has stopped writing.
+    pub host_ends: Vec<Option<Time>>,
+}
+
+impl LogFile {
+    /// When this log ends, or the part of it that `host` wrote.
+    pub fn end_of(&self, host: Option<&str>) -> Option<Time> {
+        let place = host.and_then(|host| self.hosts.iter().position(|known| known == host));
+        place.and_then(|place| self.host_ends.get(place).copied().flatten()).or(self.end)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -75,7 +75,19 @@ fn settle_logs(
     let mut hits = Vec::new();
     for (slot, log) in scanned {
         let end = settled(log.end);
-        let recent = |tail: &[LineTime]| {
+        let (hosts, host_ends): (Vec<String>, Vec<Option<Time>>) =
+            log.hosts.into_iter().map(|(host, end)| (host, settled(end))).unzip();
+        let file = LogFile {
+            source: slot.source,
+            path: log.path,
+            origin: log.origin,
+            start: settled(log.start),
+            end,
+            hosts,
+            host_ends,
+        };
+        let recent = |host: Option<&str>, tail: &[LineTime]| {
+            let end = file.end_of(host);
             let times = tail.iter().filter_map(|time| resolve(*time, now));
             times
                 .filter(|time| {
@@ -84,7 +96,7 @@ fn settle_logs(
                 .count()
         };
         hits.extend(log.hits.into_iter().map(|found| LogHits {
-            recent: recent(&found.tail) as u64,
+            recent: recent(found.host.as_deref(), &found.tail) as u64,
             signature: found.signature,
             log: logs.len(),
             host: found.host,
@@ -94,14 +106,7 @@ fn settle_logs(
             run: line(found.run),
             last: line(found.last),
         }));
-        logs.push(LogFile {
-            source: slot.source,
-            path: log.path,
-            origin: log.origin,
-            start: settled(log.start),
-            end,
-            hosts: log.hosts,
-        });
+        logs.push(file);
     }
     hits.sort_by(|a, b| {
         (a.signature, a.log, &a.host, &a.captures).cmp(&(b.signature, b.log, &b.host, &b.captures))

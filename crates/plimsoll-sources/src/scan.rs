@@ -32,7 +32,7 @@ pub struct ScannedLog {
     pub origin: LogOrigin,
     pub start: Option<LineTime>,
     pub end: Option<LineTime>,
-    pub hosts: Vec<String>,
+    pub hosts: Vec<(String, Option<LineTime>)>,
     pub hits: Vec<Hits>,
 }
 
@@ -49,7 +49,8 @@ pub struct Scan<'m> {
     start: Option<LineTime>,
     start_lines: usize,
     tail: Vec<u8>,
-    hosts: Vec<String>,
+    /// Each with the time of its last line.
+    hosts: Vec<(String, Option<LineTime>)>,
     /// By signature.
     buckets: BTreeMap<usize, Vec<Bucket>>,
     found: Vec<Match>,
@@ -181,6 +182,7 @@ impl<'m> Scan<'m> {
             at = memchr(b'\n', text).map_or(text.len(), |newline| newline + 1);
         }
         let mut current: &str = "";
+        let mut last: &[u8] = b"";
         while at < text.len() && self.hosts.len() < MAX_HOSTS {
             let end = memchr(b'\n', &text[at..]).map_or(text.len(), |newline| at + newline);
             let line = &text[at..end];
@@ -188,11 +190,24 @@ impl<'m> Scan<'m> {
             if !same_host(line, current)
                 && let Some(host) = journal_host(line)
             {
+                self.saw_host(current, last);
                 current = host;
-                if let Err(place) = self.hosts.binary_search_by(|known| known.as_str().cmp(host)) {
-                    self.hosts.insert(place, host.into());
-                }
             }
+            if !line.is_empty() {
+                last = line;
+            }
+        }
+        self.saw_host(current, last);
+    }
+
+    fn saw_host(&mut self, host: &str, last: &[u8]) {
+        if host.is_empty() {
+            return;
+        }
+        let time = line_time(last);
+        match self.hosts.binary_search_by(|(known, _)| known.as_str().cmp(host)) {
+            Ok(place) => self.hosts[place].1 = time.or(self.hosts[place].1),
+            Err(place) => self.hosts.insert(place, (host.into(), time)),
         }
     }
 
@@ -281,7 +296,9 @@ mod tests {
         let scanned = scan(log.as_bytes(), true);
         assert_eq!(scanned.start, line_time(b"Oct 24 12:00:00"));
         assert_eq!(scanned.end, line_time(b"Oct 24 12:00:01"));
-        assert_eq!(scanned.hosts, ["m-0", "m-1"]);
+        let names: Vec<&str> = scanned.hosts.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["m-0", "m-1"]);
+        assert!(scanned.hosts.iter().all(|(_, end)| end.is_some()));
     }
 
     proptest! {

@@ -118,8 +118,12 @@ pub fn derive(base: &mut FactBase) {
             .iter()
             .find(|node| **node == id.name || node.split('.').next() == Some(id.name.as_str()))
             .cloned();
-        // A nodeRef outweighs a Node whose file was lost.
+        // A nodeRef outweighs a Node whose file was lost, and only a Machine without one proves that
+        // its host never joined: nodes are gathered a file each.
         let node = by_machine.or(by_name);
+        if node.is_none() && machine.is_none() {
+            continue;
+        }
         let entity = base.entities.entry(id).or_default();
         let from = entity.provenance.get("state").cloned().unwrap_or_default();
         entity.derive("joined", node.is_some(), from);

@@ -35,18 +35,17 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
             .collect();
         let mut found: BTreeMap<EntityId, Found> = BTreeMap::new();
         for log in &logs {
-            for id in covered(rule, &snapshot.logs[*log], base) {
-                let entry = found.entry(id).or_default();
-                entry.span(&snapshot.logs[*log]);
+            for (id, host) in covered(rule, &snapshot.logs[*log], base) {
+                found.entry(id).or_default().span(&snapshot.logs[*log], host.as_deref());
             }
         }
         for hits in snapshot.hits.iter().filter(|hits| hits.signature == index) {
             let log = &snapshot.logs[hits.log];
             let Some(id) = target(rule, log, hits, base) else { continue };
             let entry = found.entry(id).or_default();
-            entry.span(log);
+            entry.span(log, hits.host.as_deref());
             entry.count += hits.count;
-            entry.runs.push((log.end, hits.recent, hits.run.time));
+            entry.runs.push((log.end_of(hits.host.as_deref()), hits.recent, hits.run.time));
             entry.captures.extend(hits.captures.iter().cloned());
             for line in [&hits.run, &hits.last] {
                 entry.lines.push((evidence(snapshot, log, line), line.time));
@@ -60,26 +59,31 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
 
 impl Found {
     /// The time that was looked through.
-    fn span(&mut self, log: &LogFile) {
-        self.until = self.until.max(log.end);
+    fn span(&mut self, log: &LogFile, host: Option<&str>) {
+        self.until = self.until.max(log.end_of(host));
         self.from = [self.from, log.start].into_iter().flatten().min();
     }
 }
 
-/// Entities for which this log says "looked, and there was nothing".
-fn covered(rule: &SignatureRule, log: &LogFile, base: &FactBase) -> Vec<EntityId> {
+/// Entities for which this log says "looked, and there was nothing", each with its host in the log.
+fn covered(
+    rule: &SignatureRule,
+    log: &LogFile,
+    base: &FactBase,
+) -> Vec<(EntityId, Option<String>)> {
+    let plain = |id: EntityId| (id, None);
     if let Some(template) = &rule.entity {
         if !template.contains('{') {
-            return template.parse().ok().into_iter().collect();
+            return template.parse().ok().map(plain).into_iter().collect();
         }
         // The names come from hits; without one, every known entity of the kind was looked at.
-        return base.entities.keys().filter(|id| id.kind == rule.on).cloned().collect();
+        return base.entities.keys().filter(|id| id.kind == rule.on).cloned().map(plain).collect();
     }
     match (rule.on.as_str(), &log.origin) {
-        ("Cluster", _) => vec![EntityId::cluster()],
+        ("Cluster", _) => vec![plain(EntityId::cluster())],
         ("Pod", LogOrigin::Container { namespace, pod, .. }) => {
             let id = EntityId::namespaced("Pod", namespace, pod);
-            base.entities.contains_key(&id).then_some(id).into_iter().collect()
+            base.entities.contains_key(&id).then_some(plain(id)).into_iter().collect()
         }
         ("Node" | "BareMetalHost", origin) => {
             let names: BTreeSet<String> = match origin {
@@ -91,7 +95,7 @@ fn covered(rule: &SignatureRule, log: &LogFile, base: &FactBase) -> Vec<EntityId
                 }
                 LogOrigin::Console { name } => BTreeSet::from([name.clone()]),
             };
-            names.iter().map(|name| machine(base, &rule.on, name)).collect()
+            names.into_iter().map(|name| (machine(base, &rule.on, &name), Some(name))).collect()
         }
         _ => Vec::new(),
     }
@@ -117,7 +121,7 @@ fn target(
     if let ("Pod", LogOrigin::Container { namespace, pod, .. }) = (rule.on.as_str(), &log.origin) {
         return Some(EntityId::namespaced("Pod", namespace, pod));
     }
-    covered(rule, log, base).into_iter().next()
+    covered(rule, log, base).into_iter().next().map(|(id, _)| id)
 }
 
 fn place_of(base: &FactBase, namespace: &str, pod: &str) -> Option<String> {
