@@ -161,6 +161,7 @@ mod tests {
             Just(Kind::Null),
             any::<bool>().prop_map(Kind::Bool),
             any::<i64>().prop_map(Kind::Int),
+            any::<i32>().prop_map(|n| Kind::Float(f64::from(n) / 4.0)),
             "[ -~\n]{0,20}".prop_map(Kind::Text),
             "\\PC{0,8}".prop_map(Kind::Text),
         ]

@@ -8,11 +8,13 @@ use super::certificates::well_known;
 pub fn derive(snapshot: &Snapshot, base: &mut FactBase) {
     for (id, plural) in well_known() {
         let namespace = id.namespace.as_deref();
-        if base.entities.contains_key(&id) || !is_listed(snapshot, "core", plural, namespace) {
-            continue;
+        let listed = is_listed(snapshot, "core", plural, namespace);
+        let at = listed.then(|| list_evidence(snapshot, "core", plural, namespace, &id.name));
+        // Without a list it may be there or not: an entity without facts is unknown in every way.
+        let entity = base.entities.entry(id).or_default();
+        if let (Some(at), false) = (at, entity.facts.contains_key("exists")) {
+            entity.derive("exists", false, vec![at]);
         }
-        let at = list_evidence(snapshot, "core", plural, namespace, &id.name);
-        base.entities.entry(id).or_default().derive("exists", false, vec![at]);
     }
 }
 
