@@ -1,5 +1,7 @@
 //! The built-in pack, loaded once, and a diagnosis of a tree in memory.
 
+#![allow(clippy::unwrap_used, dead_code, reason = "set-up of tests; every file uses another part")]
+
 use std::path::Path;
 use std::sync::LazyLock;
 
