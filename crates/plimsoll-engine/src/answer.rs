@@ -9,7 +9,7 @@ use plimsoll_model::diagnosis::{
     Root, RuledOut, SCHEMA, Source, State, StateRef, Status,
 };
 use plimsoll_model::snapshot::{Gap, GapStatus};
-use plimsoll_model::{EntityId, FactBase, Snapshot, Value};
+use plimsoll_model::{EntityId, FactBase, Snapshot, Value, clip, redact};
 
 use crate::ground::Grounded;
 use crate::pack::{Pack, Recovery, Role};
@@ -41,7 +41,7 @@ pub fn assemble(inputs: &Inputs<'_>) -> Diagnosis {
         inputs.base.entities.keys().any(|id| id.kind == "ClusterOperator" || id.kind == "Node");
     let complete = sources.iter().all(|source| source.complete);
     let judged = verdict::judge(&roots, &verdicts, &unexplained, &deadlocks, understood, complete);
-    Diagnosis {
+    let mut diagnosis = Diagnosis {
         schema: SCHEMA.into(),
         generated_for: inputs.base.now,
         cluster: cluster(inputs.base),
@@ -62,7 +62,19 @@ pub fn assemble(inputs: &Inputs<'_>) -> Diagnosis {
         roots,
         deadlocks,
         unexplained,
-    }
+    };
+    redact_all(&mut diagnosis);
+    diagnosis
+}
+
+/// Messages of objects are quoted as they are; what looks like a secret goes no further than this.
+fn redact_all(d: &mut Diagnosis) {
+    let evidence = d.roots.iter_mut().flat_map(|root| &mut root.evidence);
+    let evidence = evidence.chain(d.states.iter_mut().flat_map(|state| &mut state.evidence));
+    let evidence = evidence.chain(d.ruled_out.iter_mut().flat_map(|out| &mut out.evidence));
+    evidence.for_each(|at| at.text = clip(&redact(&at.text)));
+    d.roots.iter_mut().for_each(|root| root.summary = redact(&root.summary));
+    d.states.iter_mut().for_each(|state| state.summary = redact(&state.summary));
 }
 
 fn cluster(base: &FactBase) -> Cluster {

@@ -7,12 +7,14 @@ pub mod diagnosis;
 pub mod entity;
 pub mod evidence;
 pub mod fact;
+pub mod redact;
 pub mod snapshot;
 
 pub use diagnosis::Diagnosis;
 pub use entity::EntityId;
 pub use evidence::{Evidence, clip};
 pub use fact::{Entity, FactBase, Relation, Value};
+pub use redact::redact;
 pub use snapshot::{Document, LogFile, LogHits, LogOrigin, Needs, Snapshot};
 
 /// The one clock of the program: every time in evidence lands on it.

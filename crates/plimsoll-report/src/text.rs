@@ -135,7 +135,11 @@ fn roots(page: &mut Page, d: &Diagnosis, digest: &Digest, evidence: EvidenceShow
         } else {
             first_evidence(page, *number, root);
         }
-        advice(page, d, root);
+        // The same fault on another machine: what to know and to do stands above.
+        match shown.iter().find(|(earlier, other, _)| earlier < number && other.id == root.id) {
+            Some((earlier, _, _)) => page.labelled("fix", &format!("as for root {earlier}"), 1),
+            None => advice(page, d, root),
+        }
     }
     if d.roots.len() > shown.len() {
         page.blank();

@@ -193,7 +193,7 @@ impl Source<'_> {
 
 /// A member's path as a relative path without tricks, fit to be shown.
 pub fn shown_path(raw: &[u8]) -> String {
-    let text = crate::redact::printable(raw);
+    let text = plimsoll_model::redact::printable(raw);
     let parts = text.split('/').filter(|part| !matches!(*part, "" | "." | ".."));
     parts.collect::<Vec<_>>().join("/")
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use memchr::memmem;
+use plimsoll_model::redact::{printable, redact};
 use plimsoll_model::snapshot::{Gap, GapStatus};
 use plimsoll_model::{Time, clip};
 
-use crate::redact::{printable, redact};
 use crate::times::go_time;
 
 /// What `oc adm must-gather` and the gather scripts say when they did not get to their end.

@@ -6,8 +6,8 @@ use plimsoll_model::clip;
 use plimsoll_model::evidence::MAX_TEXT;
 use plimsoll_model::snapshot::PAUSE_SECONDS;
 
-use crate::redact::{printable, redact};
 use crate::times::{LineTime, line_time};
+use plimsoll_model::redact::{printable, redact};
 
 /// Raw bytes kept of a line before and after a hit, enough to see what is a secret.
 const SURROUNDINGS: usize = 1 << 10;

@@ -18,7 +18,6 @@ mod layout;
 mod location;
 mod matcher;
 mod object;
-mod redact;
 mod scan;
 mod store;
 mod tarball;
@@ -35,8 +34,6 @@ use crate::decode::Meter;
 use crate::digest::{Reading, Source};
 use crate::folder::{Content, Entry};
 use crate::location::Location;
-
-pub use crate::redact::redact;
 
 /// Told how far the reading is. Called from several threads.
 pub trait Progress: Sync {

@@ -1,7 +1,7 @@
-//! Log lines made fit to be shown: no escape sequences, no control characters, no secrets.
+//! Text made fit to be shown: no escape sequences, no control characters, no secrets.
 //!
-//! A must-gather should hold no secrets, but a log line may. What looks like one is taken out of
-//! every text before it leaves this crate; identities (hosts, addresses, names) stay.
+//! A must-gather should hold no secrets, but a log line or an operator's message may. What looks like
+//! one is taken out of every text that reaches an answer; identities (hosts, addresses, names) stay.
 
 use std::sync::LazyLock;
 
