@@ -41,7 +41,7 @@ fn leads_to_active(net: &Net) -> Vec<bool> {
 /// The surest effect that a strong detector would have seen and did not.
 fn missing_effect(net: &Net, node: usize) -> Option<usize> {
     net.links_from(node)
-        .filter(|(_, link)| link.likelihood <= Likelihood::Usually)
+        .filter(|(_, link)| link.likelihood == Likelihood::Always)
         .filter(|(_, link)| net.graph.is_false(link.effect) && net.graph.is_strong(link.effect))
         .map(|(_, link)| (link.likelihood, link.effect))
         .min()

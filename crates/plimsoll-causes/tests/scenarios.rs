@@ -120,10 +120,14 @@ fn a_seen_cause_explains_an_unknown_one_away() {
 fn an_absent_effect_rules_its_cause_out() {
     // Both could explain 2; the effects that 0 would have had are not there.
     let nodes = [common(unknown()), common(unknown()), seen(), absent(), absent()];
-    let told = explain(&graph(&nodes, &[(0, 2), (1, 2), (0, 3), (0, 4)]));
+    let mut graph = graph(&nodes, &[(0, 2), (1, 2), (0, 3), (0, 4)]);
+    let told = explain(&graph);
     assert_eq!(roots(&told), [1]);
-    assert_eq!(told.ruled_out, [RuledOut { node: 0, by: 3 }]);
     assert!(told.alternatives.is_empty());
+    // Less likely is not ruled out: only what always happens and did not says that.
+    assert!(told.ruled_out.is_empty());
+    graph.links[2].likelihood = Likelihood::Always;
+    assert_eq!(explain(&graph).ruled_out, [RuledOut { node: 0, by: 3 }]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use plimsoll_model::diagnosis::{
     Root, RuledOut, SCHEMA, Source, State, StateRef, Status,
 };
 use plimsoll_model::snapshot::{Gap, GapStatus};
-use plimsoll_model::{EntityId, FactBase, Snapshot, Value, clip, redact};
+use plimsoll_model::{EntityId, FactBase, LogFile, LogOrigin, Snapshot, Value, clip, redact};
 
 use crate::ground::Grounded;
 use crate::pack::{Pack, Recovery, Role};
@@ -37,10 +37,9 @@ pub fn assemble(inputs: &Inputs<'_>) -> Diagnosis {
     let (roots, verdicts) = view.roots();
     let unexplained = view.refs(&inputs.explanation.unexplained);
     let deadlocks = view.deadlocks();
-    let understood =
-        inputs.base.entities.keys().any(|id| id.kind == "ClusterOperator" || id.kind == "Node");
+    let missing = missing_parts(inputs.base);
     let complete = sources.iter().all(|source| source.complete);
-    let judged = verdict::judge(&roots, &verdicts, &unexplained, &deadlocks, understood, complete);
+    let judged = verdict::judge(&roots, &verdicts, &unexplained, &deadlocks, &missing, complete);
     let mut diagnosis = Diagnosis {
         schema: SCHEMA.into(),
         generated_for: inputs.base.now,
@@ -73,8 +72,54 @@ fn redact_all(d: &mut Diagnosis) {
     let evidence = evidence.chain(d.states.iter_mut().flat_map(|state| &mut state.evidence));
     let evidence = evidence.chain(d.ruled_out.iter_mut().flat_map(|out| &mut out.evidence));
     evidence.for_each(|at| at.text = clip(&redact(&at.text)));
-    d.roots.iter_mut().for_each(|root| root.summary = redact(&root.summary));
-    d.states.iter_mut().for_each(|state| state.summary = redact(&state.summary));
+    let summaries = d.roots.iter_mut().map(|root| &mut root.summary);
+    let summaries = summaries.chain(d.states.iter_mut().map(|state| &mut state.summary));
+    summaries.for_each(|text| *text = redact(text));
+    let repairs = d.roots.iter_mut().flat_map(|root| &mut root.repairs);
+    repairs.for_each(|repair| repair.summary = redact(&repair.summary));
+    d.next_checks.iter_mut().for_each(|check| check.how = redact(&check.how));
+    let breakers = d.deadlocks.iter_mut().flat_map(|deadlock| &mut deadlock.breakers);
+    breakers.for_each(|breaker| breaker.action = redact(&breaker.action));
+    d.sources.iter_mut().flat_map(|source| &mut source.gaps).for_each(|gap| *gap = redact(gap));
+}
+
+/// What "healthy" needs to have seen, and was not there.
+fn missing_parts(base: &FactBase) -> Vec<&'static str> {
+    let has = |kind: &str, fact: &str| {
+        base.entities.iter().any(|(id, entity)| id.kind == kind && entity.facts.contains_key(fact))
+    };
+    let parts = [
+        ("Cluster", "installed", "the ClusterVersion"),
+        ("ClusterOperator", "available", "ClusterOperators"),
+        ("Node", "controlPlane", "Nodes"),
+        ("MachineConfigPool", "machines", "MachineConfigPools"),
+    ];
+    parts.into_iter().filter(|(kind, fact, _)| !has(kind, fact)).map(|(_, _, name)| name).collect()
+}
+
+/// What was asked for and is nowhere in any source; said of the first.
+fn not_collected(inputs: &Inputs<'_>) -> Vec<Gap> {
+    let gap = |what: &str| Gap {
+        status: GapStatus::NotCollected,
+        what: what.into(),
+        why: "not collected".into(),
+    };
+    let mut gaps: Vec<Gap> = missing_parts(inputs.base).into_iter().map(gap).collect();
+    let of_kubelet =
+        |log: &LogFile| matches!(&log.origin, LogOrigin::Unit { unit, .. } if unit == "kubelet");
+    if !inputs.snapshot.logs.iter().any(of_kubelet) {
+        gaps.push(gap("kubelet journals"));
+    }
+    if !inputs.snapshot.files.keys().any(|(_, path)| path.ends_with("etcd_info/member_list.json")) {
+        gaps.push(gap("etcd's member list"));
+    }
+    let platform =
+        inputs.base.entities.get(&EntityId::cluster()).and_then(|c| c.facts.get("platform"));
+    let has_hosts = inputs.base.entities.keys().any(|id| id.kind == "BareMetalHost");
+    if platform.and_then(Value::text) == Some("BareMetal") && !has_hosts {
+        gaps.push(gap("BareMetalHosts"));
+    }
+    gaps
 }
 
 fn cluster(base: &FactBase) -> Cluster {
@@ -99,7 +144,8 @@ fn sources(inputs: &Inputs<'_>) -> Vec<Source> {
     let mut sources = Vec::new();
     for (index, source) in inputs.snapshot.sources.iter().enumerate() {
         let problems = inputs.problems.iter().filter(|(of, _)| *of == index).map(|(_, gap)| gap);
-        let mut gaps: Vec<&Gap> = source.gaps.iter().chain(problems).collect();
+        let absent = if index == 0 { not_collected(inputs) } else { Vec::new() };
+        let mut gaps: Vec<&Gap> = source.gaps.iter().chain(problems).chain(&absent).collect();
         gaps.sort();
         gaps.dedup();
         let cut = gaps.iter().any(|gap| gap.status != GapStatus::NotCollected);

@@ -15,8 +15,11 @@ use crate::pack::{CauseRule, Pack, Role, Via};
 use crate::predicate::{Truth, facts_to_cel};
 use crate::rules::{Instance, Setting, States, bound, shared};
 
-/// Unknown states that one true state may pull in, so that a bare archive stays cheap.
+/// Unknown states in one graph, so that a bare archive stays cheap.
 const MAX_UNKNOWN: usize = 20_000;
+/// Ends of a rule that joins every entity of two kinds. Beyond, one more says nothing new, and the
+/// product of both would grow without bound.
+const MAX_ANY: usize = 64;
 
 pub struct Grounded<'a> {
     pub graph: Graph,
@@ -104,7 +107,9 @@ impl<'a> Grower<'a> {
                 for effect in self.ends(*rule, id, false) {
                     let to = self.pack.causes[*rule].to;
                     let Some(instance) = self.by_state[to].get(effect).copied() else { continue };
-                    if instance.truth == Truth::False && self.holds(*rule, id, effect) {
+                    if instance.truth == Truth::False
+                        && self.guard(*rule, id, effect) == Truth::True
+                    {
                         self.nodes.entry((to, effect)).or_insert(instance);
                         self.links.insert((*rule, id, effect));
                     }
@@ -155,7 +160,14 @@ impl<'a> Grower<'a> {
             Via::Same => vec![id],
             Via::Any => {
                 let state = if to_cause { rule.from } else { rule.to };
-                self.by_state[state].keys().copied().collect()
+                let all = &self.by_state[state];
+                let told = |truth: bool| {
+                    all.iter()
+                        .filter(move |(_, i)| (i.truth == Truth::False) != truth)
+                        .map(|(id, _)| *id)
+                };
+                // What is there or may be, then a few that are not, as witnesses.
+                told(true).take(MAX_ANY).chain(told(false).take(MAX_ANY / 4)).collect()
             }
             Via::Path(path) => {
                 let mut at: BTreeSet<&'a EntityId> = BTreeSet::from([id]);
@@ -176,9 +188,13 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// False only when the rule's guard says no.
+    /// A link may hold unless its guard says no; a witness against a cause needs a guard that says yes.
     fn holds(&mut self, rule: usize, cause: &'a EntityId, effect: &'a EntityId) -> bool {
-        let Some(guard) = &self.pack.causes[rule].guard else { return true };
+        self.guard(rule, cause, effect) != Truth::False
+    }
+
+    fn guard(&mut self, rule: usize, cause: &'a EntityId, effect: &'a EntityId) -> Truth {
+        let Some(guard) = &self.pack.causes[rule].guard else { return Truth::True };
         for id in [cause, effect] {
             if let Some(entity) = self.base.entities.get(id) {
                 self.values.entry(id).or_insert_with(|| bound(id, entity));
@@ -190,7 +206,7 @@ impl<'a> Grower<'a> {
                 scope.add_variable_from_value(name, value.clone());
             }
         }
-        guard.truth(&scope) != Truth::False
+        guard.truth(&scope)
     }
 
     fn finish(mut self) -> Grounded<'a> {

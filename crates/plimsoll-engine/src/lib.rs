@@ -10,6 +10,7 @@ mod rules;
 mod summary;
 mod verdict;
 
+use plimsoll_causes::{Confidence, Explanation, Graph, RootFinding};
 use plimsoll_model::{Diagnosis, Needs, Snapshot};
 
 pub use pack::{LoadError, Pack, PackFile};
@@ -19,11 +20,27 @@ pub fn needs(pack: &Pack) -> Needs {
     facts::needs(pack)
 }
 
+/// A weak sign that could be a root and that nothing explains is a probable root: better said than
+/// left among the unexplained, and never called confirmed.
+fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
+    let (blamed, left): (Vec<usize>, Vec<usize>) =
+        explanation.unexplained.iter().partition(|node| graph.nodes[**node].root.is_some());
+    explanation.unexplained = left;
+    explanation.roots.extend(blamed.into_iter().map(|node| RootFinding {
+        node,
+        confidence: Confidence::Probable,
+        explains: Vec::new(),
+        ties: Vec::new(),
+        doubts: Vec::new(),
+    }));
+}
+
 pub fn diagnose(pack: &Pack, snapshot: &Snapshot) -> Diagnosis {
     let (base, problems) = facts::extract(pack, snapshot);
     let states = rules::run(pack, &base);
     let grounded = ground::ground(pack, &base, &states);
-    let explanation = plimsoll_causes::explain(&grounded.graph);
+    let mut explanation = plimsoll_causes::explain(&grounded.graph);
+    blame_weak_signs(&grounded.graph, &mut explanation);
     answer::assemble(&answer::Inputs {
         pack,
         snapshot,

@@ -8,6 +8,12 @@ pub fn fill(template: &str, id: &EntityId, entity: Option<&Entity>) -> String {
     while let Some(open) = rest.find('{') {
         out.push_str(&rest[..open]);
         let after = &rest[open + 1..];
+        // `%{http_code}` and `${HOME}` belong to the command that is shown.
+        if out.ends_with(['%', '$']) {
+            out.push('{');
+            rest = after;
+            continue;
+        }
         let Some(close) = after.find('}') else {
             out.push_str(&rest[open..]);
             return out;
@@ -61,8 +67,8 @@ mod tests {
         let ready = BTreeMap::from([("status".to_string(), Value::from("False"))]);
         entity.facts.insert("ready".into(), Value::Map(ready));
         entity.facts.insert("addresses".into(), vec!["10.0.0.1", "::1"].into());
-        let text = "{name}: {ready.status}, {addresses}, {mco.state} {open";
+        let text = "{name}: {ready.status}, {addresses}, {mco.state} %{http_code} {open";
         let filled = fill(text, &id, Some(&entity));
-        assert_eq!(filled, "master-1: False, 10.0.0.1, ::1, (unknown) {open");
+        assert_eq!(filled, "master-1: False, 10.0.0.1, ::1, (unknown) %{http_code} {open");
     }
 }

@@ -21,7 +21,7 @@ pub fn judge(
     verdicts: &[RootVerdict],
     unexplained: &[StateRef],
     deadlocks: &[Deadlock],
-    understood: bool,
+    missing: &[&str],
     complete: bool,
 ) -> Judgement {
     let plain = |verdict, reason: &str| Judgement { verdict, reason: reason.into(), costs: None };
@@ -45,10 +45,13 @@ pub fn judge(
                 &format!("{count} {thing} without a cause that this data could prove"),
             );
         }
-        if !understood {
+        if !missing.is_empty() {
             return plain(
                 Verdict::NotProvable,
-                "the data holds neither ClusterOperators nor Nodes",
+                &format!(
+                    "nothing is wrong in what could be read, but it lacks {}",
+                    missing.join(", ")
+                ),
             );
         }
         if !complete {

@@ -134,6 +134,8 @@ pub struct LogFile {
     /// Time of each host's last line, in the order of `hosts`: a journal of several nodes goes on
     /// when one of them has stopped writing.
     pub host_ends: Vec<Option<Time>>,
+    /// False: cut off, so what was not found in it may still have been there.
+    pub complete: bool,
 }
 
 impl LogFile {

@@ -231,7 +231,7 @@ fn advice(page: &mut Page, d: &Diagnosis, root: &Root) {
         page.labelled("not", &safe::line(belief), 3);
     }
     for repair in root.repairs.iter().take(PER_ROOT) {
-        page.labelled("fix", &fix(repair), 3);
+        page.labelled("fix", &fix(repair), 8);
     }
     if root.repairs.len() > PER_ROOT {
         page.labelled(

@@ -85,6 +85,7 @@ fn settle_logs(
             end,
             hosts,
             host_ends,
+            complete: log.complete,
         };
         let recent = |host: Option<&str>, tail: &[LineTime]| {
             let end = file.end_of(host);

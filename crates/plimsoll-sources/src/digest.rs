@@ -200,7 +200,8 @@ pub fn log(
         Input::Bytes(bytes) => scan_packed(source, &mut scan, bytes, &mut buffers.chunk),
         Input::Stream(stream) => scan_packed(source, &mut scan, stream, &mut buffers.chunk),
     };
-    let scanned = scan.finish(Arc::from(path), origin);
+    let mut scanned = scan.finish(Arc::from(path), origin);
+    scanned.complete = end.is_ok();
     if let Some(notes) = source.reading.store().sources.get_mut(source.index) {
         notes.logs += 1;
     }

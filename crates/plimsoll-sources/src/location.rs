@@ -16,7 +16,7 @@ use crate::archive::{Job, Workers, outermost, shown_path};
 use crate::decode::{Packing, Taken, packing, peek, unpack};
 use crate::digest::{Buffers, Input, Source, digest, log, plain};
 use crate::folder::{self, Listing};
-use crate::store::Slot;
+use crate::store::{Item, Slot};
 use crate::tarball::looks_like_tar;
 
 /// Small files that wait for a worker.
@@ -123,7 +123,26 @@ fn read_file(source: &Source, file: impl Read, size: u64) -> Result<Option<&'sta
     if let Err(error) = end {
         source.gap(GapStatus::Cut, &name, plain(&error));
     }
+    if !speaks(source) {
+        return Err("it is no archive, and no line of it looks like a log's".into());
+    }
     Ok(Some("console"))
+}
+
+/// Whether a text is a log at all: something in it was looked for, or some line carries a time.
+fn speaks(source: &Source) -> bool {
+    let mut store = source.reading.store();
+    let is_log = |slot: &Slot, item: &Item| match item {
+        Item::Log(log) if slot.source == source.index => {
+            !log.hits.is_empty() || log.start.is_some() || log.end.is_some() || log.kernel
+        }
+        _ => false,
+    };
+    let found = store.items.iter().any(|(slot, item)| is_log(slot, item));
+    if !found {
+        store.items.retain(|slot, _| slot.source != source.index);
+    }
+    found
 }
 
 /// `console-1` of `console-1.log.gz`.

@@ -33,6 +33,10 @@ pub struct ScannedLog {
     pub start: Option<LineTime>,
     pub end: Option<LineTime>,
     pub hosts: Vec<(String, Option<LineTime>)>,
+    /// Read to its end.
+    pub complete: bool,
+    /// Begins as a kernel's log does, with seconds since boot: `[   12.345678] …`.
+    pub kernel: bool,
     pub hits: Vec<Hits>,
 }
 
@@ -47,6 +51,7 @@ pub struct Scan<'m> {
     /// Start of the line that the next piece continues, when it does.
     head: Option<Vec<u8>>,
     start: Option<LineTime>,
+    kernel: bool,
     start_lines: usize,
     tail: Vec<u8>,
     /// Each with the time of its last line.
@@ -66,6 +71,7 @@ impl<'m> Scan<'m> {
             line: 1,
             head: None,
             start: None,
+            kernel: false,
             start_lines: 0,
             tail: Vec::new(),
             hosts: Vec::new(),
@@ -169,6 +175,7 @@ impl<'m> Scan<'m> {
         }
         for line in text.split(|b| *b == b'\n').take(TIME_LINES - self.start_lines) {
             self.start_lines += 1;
+            self.kernel |= since_boot(line);
             self.start = line_time(line);
             if self.start.is_some() {
                 return;
@@ -193,7 +200,8 @@ impl<'m> Scan<'m> {
                 self.saw_host(current, last);
                 current = host;
             }
-            if !line.is_empty() {
+            // A line without a time (a marker, a continuation) does not end a host's part.
+            if line.first().is_some_and(u8::is_ascii_alphanumeric) {
                 last = line;
             }
         }
@@ -206,7 +214,16 @@ impl<'m> Scan<'m> {
         }
         let time = line_time(last);
         match self.hosts.binary_search_by(|(known, _)| known.as_str().cmp(host)) {
-            Ok(place) => self.hosts[place].1 = time.or(self.hosts[place].1),
+            // Its latest line, which need not be its last: journals are pasted together.
+            Ok(place) => {
+                let known = self.hosts[place].1;
+                let later =
+                    |a: LineTime, b: LineTime| if b.seconds() >= a.seconds() { b } else { a };
+                self.hosts[place].1 = match (known, time) {
+                    (Some(known), Some(time)) => Some(later(known, time)),
+                    (known, time) => time.or(known),
+                };
+            }
             Err(place) => self.hosts.insert(place, (host.into(), time)),
         }
     }
@@ -218,13 +235,32 @@ impl<'m> Scan<'m> {
             _ => &self.tail,
         };
         let end = tail.rsplit(|b| *b == b'\n').find_map(line_time);
+        let kernel = self.kernel;
         let hits = self
             .buckets
             .into_iter()
             .flat_map(|(signature, all)| all.into_iter().map(move |b| b.finish(signature)))
             .collect();
-        ScannedLog { path, origin, start: self.start, end, hosts: self.hosts, hits }
+        ScannedLog {
+            path,
+            origin,
+            start: self.start,
+            end,
+            hosts: self.hosts,
+            complete: true,
+            kernel,
+            hits,
+        }
     }
+}
+
+/// `[   12.345678] text`
+fn since_boot(line: &[u8]) -> bool {
+    let inside = line.strip_prefix(b"[").and_then(|rest| rest.split(|b| *b == b']').next());
+    inside.is_some_and(|stamp| {
+        stamp.contains(&b'.')
+            && stamp.iter().all(|b| b.is_ascii_digit() || matches!(b, b' ' | b'.'))
+    })
 }
 
 fn newlines(text: &[u8]) -> u64 {

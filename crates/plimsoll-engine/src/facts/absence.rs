@@ -1,14 +1,37 @@
 //! What is provably not there. Only a list says so: a folder from which a file was lost does not.
 
+use std::collections::BTreeSet;
+
 use plimsoll_model::snapshot::Form;
-use plimsoll_model::{Evidence, FactBase, Snapshot};
+use plimsoll_model::{Document, EntityId, Evidence, FactBase, Snapshot};
 
 use super::certificates::well_known;
 
-pub fn derive(snapshot: &Snapshot, base: &mut FactBase) {
+/// Lists that prove absence: read to their end, and every object of theirs understood.
+#[derive(Clone, Debug, Default)]
+pub struct Lists(BTreeSet<(String, String, Option<String>)>);
+
+impl Lists {
+    pub fn new(snapshot: &Snapshot, doubtful: &[&Document]) -> Self {
+        let listed = snapshot.collected.iter().filter(|c| c.form == Form::List);
+        let mut lists: BTreeSet<_> =
+            listed.map(|c| (c.group.clone(), c.plural.clone(), c.namespace.clone())).collect();
+        for document in doubtful {
+            let namespace = document.namespace.as_deref().map(str::to_string);
+            lists.remove(&(document.group.to_string(), document.plural.to_string(), namespace));
+        }
+        Self(lists)
+    }
+
+    pub fn prove(&self, group: &str, plural: &str, namespace: Option<&str>) -> bool {
+        self.0.contains(&(group.into(), plural.into(), namespace.map(str::to_string)))
+    }
+}
+
+pub fn derive(snapshot: &Snapshot, lists: &Lists, base: &mut FactBase) {
     for (id, plural) in well_known() {
         let namespace = id.namespace.as_deref();
-        let listed = is_listed(snapshot, "core", plural, namespace);
+        let listed = lists.prove("core", plural, namespace);
         let at = listed.then(|| list_evidence(snapshot, "core", plural, namespace, &id.name));
         // Without a list it may be there or not: an entity without facts is unknown in every way.
         let entity = base.entities.entry(id).or_default();
@@ -16,15 +39,8 @@ pub fn derive(snapshot: &Snapshot, base: &mut FactBase) {
             entity.derive("exists", false, vec![at]);
         }
     }
-}
-
-fn is_listed(snapshot: &Snapshot, group: &str, plural: &str, namespace: Option<&str>) -> bool {
-    snapshot.collected.iter().any(|c| {
-        c.form == Form::List
-            && c.group == group
-            && c.plural == plural
-            && c.namespace.as_deref() == namespace
-    })
+    // There is always one; without its file nothing is known of it.
+    base.entities.entry(EntityId::cluster_scoped("Infrastructure", "cluster")).or_default();
 }
 
 /// The list file in which `name` does not stand.

@@ -144,11 +144,20 @@ fn bare_metal_network(object: &Object<'_>, infra: &mut Entity) {
 
 /// Membership of the VIPs in machine networks and in the nodes' own subnets.
 pub fn derive(base: &mut FactBase) {
-    let node_subnets: Vec<(IpNet, Evidence)> = base
+    // Control-plane nodes only: they hold the API VIP. One whose subnet is not known leaves it open.
+    let masters: Vec<_> = base
         .entities
         .iter()
-        .filter(|(id, _)| id.kind == "Node")
-        .flat_map(|(_, node)| {
+        .filter(|(id, node)| {
+            id.kind == "Node" && node.facts.get("controlPlane") == Some(&Value::Bool(true))
+        })
+        .map(|(_, node)| node)
+        .collect();
+    let all_known =
+        !masters.is_empty() && masters.iter().all(|node| node.facts.contains_key("subnets"));
+    let node_subnets: Vec<(IpNet, Evidence)> = masters
+        .iter()
+        .flat_map(|node| {
             let at = node.provenance.get("subnets").and_then(|at| at.first()).cloned();
             nets(node.facts.get("subnets"))
                 .into_iter()
@@ -182,7 +191,14 @@ pub fn derive(base: &mut FactBase) {
     let shown: Vec<String> = outside.iter().map(ToString::to_string).collect();
     infra.derive("vipsOutside", shown, from.clone());
     let on_nodes = |vip: &IpAddr| node_subnets.iter().find(|(net, _)| net.contains(vip));
-    if !node_subnets.is_empty() {
+    // The first VIP of each kind is fixed for good; a second one can be changed.
+    let firsts = ["apiVips", "ingressVips"].iter().filter_map(|fact| {
+        infra.facts.get(*fact).and_then(|vips| addresses(vips).first().copied())
+    });
+    let first_outside = firsts.collect::<Vec<_>>().iter().any(|vip| outside.contains(vip));
+    infra.derive("firstVipOutside", first_outside, from.clone());
+    let found_all = !outside.is_empty() && outside.iter().all(|vip| on_nodes(vip).is_some());
+    if all_known || found_all {
         let homes: Vec<_> = outside.iter().filter_map(on_nodes).collect();
         let mut subnets: Vec<String> = homes.iter().map(|(net, _)| net.to_string()).collect();
         subnets.sort();

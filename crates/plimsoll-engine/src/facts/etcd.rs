@@ -38,14 +38,19 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
         match name {
             "member_list.json" => {
                 for member in list(&json, "members") {
-                    members.push((member.clone(), at(member.to_string())));
+                    // Several gathers of one cluster name the same members.
+                    let id = member.get("ID");
+                    if !members.iter().any(|(known, _)| known.get("ID") == id) {
+                        members.push((member.clone(), at(member.to_string())));
+                    }
                 }
             }
             "endpoint_health.json" => {
                 for endpoint in json.as_array().map(Vec::as_slice).unwrap_or_default() {
                     let url = endpoint.get("endpoint").and_then(Json::as_str).unwrap_or_default();
-                    let health = endpoint.get("health").and_then(Json::as_bool).unwrap_or(false);
-                    healthy.push((url.into(), health, at(endpoint.to_string())));
+                    if let Some(health) = endpoint.get("health").and_then(Json::as_bool) {
+                        healthy.push((url.into(), health, at(endpoint.to_string())));
+                    }
                 }
             }
             "alarm_list.json" => alarms = Some((list(&json, "alarms").len(), at(json.to_string()))),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::snapshot::Form;
-use plimsoll_model::{Entity, EntityId, FactBase, Snapshot, Value};
+use plimsoll_model::{Entity, EntityId, FactBase, Value};
 use plimsoll_yaml::Node;
 
 use super::Facts;
+use super::absence::Lists;
 use super::object::{Object, time};
 
 pub fn event(object: &Object<'_>) -> Facts {
@@ -54,16 +54,34 @@ pub fn event(object: &Object<'_>) -> Facts {
 }
 
 /// No event in a list that was collected is a fact, too.
-pub fn derive(snapshot: &Snapshot, base: &mut FactBase) {
-    let listed: Vec<&str> = snapshot
-        .collected
-        .iter()
-        .filter(|c| c.form == Form::List && c.group == "core" && c.plural == "events")
-        .filter_map(|c| c.namespace.as_deref())
-        .collect();
+pub fn derive(lists: &Lists, base: &mut FactBase) {
     for (id, entity) in base.entities.iter_mut().filter(|(id, _)| id.kind == "Pod") {
-        if id.namespace.as_deref().is_some_and(|namespace| listed.contains(&namespace)) {
+        if lists.prove("core", "events", id.namespace.as_deref()) {
             entity.facts.entry("events".into()).or_insert_with(|| Value::Map(BTreeMap::new()));
         }
+    }
+}
+
+/// Several events of one reason: counts add up, the span is theirs together, the latest speaks.
+pub fn join(old: &mut Value, new: Value) {
+    let (Value::Map(old), Value::Map(new)) = (old, new) else { return };
+    let count = |map: &BTreeMap<String, Value>| match map.get("count") {
+        Some(Value::Int(count)) => *count,
+        _ => 0,
+    };
+    let time = |map: &BTreeMap<String, Value>, key: &str| match map.get(key) {
+        Some(Value::Time(time)) => Some(*time),
+        _ => None,
+    };
+    let total = count(old).saturating_add(count(&new));
+    let first = [time(old, "first"), time(&new, "first")].into_iter().flatten().min();
+    let (last_old, last_new) = (time(old, "last"), time(&new, "last"));
+    if last_new >= last_old {
+        old.extend(new);
+    }
+    old.insert("count".into(), Value::Int(total));
+    if let (Some(first), Some(last)) = (first, last_old.max(last_new)) {
+        old.insert("first".into(), first.into());
+        old.insert("last".into(), last.into());
     }
 }

@@ -72,6 +72,10 @@ fn covered(
     base: &FactBase,
 ) -> Vec<(EntityId, Option<String>)> {
     let plain = |id: EntityId| (id, None);
+    // What is not in a log that was cut off may have been in the rest of it.
+    if !log.complete {
+        return Vec::new();
+    }
     if let Some(template) = &rule.entity {
         if !template.contains('{') {
             return template.parse().ok().map(plain).into_iter().collect();
@@ -121,7 +125,8 @@ fn target(
     if let ("Pod", LogOrigin::Container { namespace, pod, .. }) = (rule.on.as_str(), &log.origin) {
         return Some(EntityId::namespaced("Pod", namespace, pod));
     }
-    covered(rule, log, base).into_iter().next().map(|(id, _)| id)
+    let whole = LogFile { complete: true, ..log.clone() };
+    covered(rule, &whole, base).into_iter().next().map(|(id, _)| id)
 }
 
 fn place_of(base: &FactBase, namespace: &str, pod: &str) -> Option<String> {
@@ -137,13 +142,22 @@ fn machine(base: &FactBase, kind: &str, host: &str) -> EntityId {
         return exact;
     }
     let same = |id: &&EntityId| id.kind == kind && short(&id.name) == short(host);
-    let mentioned = |id: &&EntityId| id.kind == kind && host.contains(&id.name);
+    let mentioned = |id: &&EntityId| id.kind == kind && names(host, &id.name);
     base.entities
         .keys()
         .find(same)
         .or_else(|| base.entities.keys().find(mentioned))
         .cloned()
         .unwrap_or(exact)
+}
+
+/// Whether `text` holds `name` as a whole: `worker-1-console` names worker-1, `worker-10` does not.
+fn names(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        ![before, after].into_iter().flatten().any(char::is_alphanumeric)
+    })
 }
 
 fn evidence(snapshot: &Snapshot, log: &LogFile, line: &HitLine) -> Evidence {

@@ -55,12 +55,17 @@ pub fn config(object: &Object<'_>) -> Facts {
 pub fn derive(base: &mut FactBase) {
     let mut missing: Vec<(String, String, Evidence)> = Vec::new();
     let mut asked = Vec::new();
+    let mut silent: Vec<String> = Vec::new();
     for (id, entity) in base.entities.iter().filter(|(id, _)| id.kind == "Node") {
         let Some(mco) = entity.facts.get("mco") else { continue };
         let text = |key: &str| mco.get(key).and_then(Value::text).unwrap_or_default();
         let pool = pool_of(text("current")).or_else(|| pool_of(text("desired")));
         let Some(pool) = pool else { continue };
         asked.push(pool.to_string());
+        // A degraded node that gives no reason leaves the question open.
+        if text("state") == "Degraded" && text("reason").is_empty() {
+            silent.push(pool.to_string());
+        }
         if let Some(config) = missing_config(text("reason"))
             && text("state") == "Degraded"
             && let Some(at) = entity.provenance.get("mco.reason").and_then(|at| at.first())
@@ -70,6 +75,7 @@ pub fn derive(base: &mut FactBase) {
             missing.push((pool.to_string(), config.to_string(), at));
         }
     }
+    asked.retain(|pool| !silent.contains(pool));
     for pool in asked {
         let id = EntityId::cluster_scoped("MachineConfigPool", &pool);
         let Some(entity) = base.entities.get_mut(&id) else { continue };

@@ -23,9 +23,10 @@ pub mod schema;
 mod workloads;
 
 use plimsoll_model::snapshot::{Gap, GapStatus};
-use plimsoll_model::{Entity, EntityId, FactBase, Snapshot};
+use plimsoll_model::{Document, Entity, EntityId, FactBase, Snapshot, Value};
 use rayon::prelude::*;
 
+use absence::Lists;
 pub use needs::needs;
 use object::Object;
 pub use relations::Walk;
@@ -63,13 +64,19 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     }
     etcd::extract(snapshot, &mut base, &mut problems);
     base.entities.entry(EntityId::cluster()).or_default();
-    absence::derive(snapshot, &mut base);
+    let doubtful: Vec<&Document> = snapshot
+        .documents
+        .iter()
+        .filter(|d| problems.iter().any(|(of, gap)| *of == d.source && gap.what == *d.path))
+        .collect();
+    let lists = Lists::new(snapshot, &doubtful);
+    absence::derive(snapshot, &lists, &mut base);
     nodes::derive(&mut base);
     machine_config::derive(&mut base);
     baremetal::derive(&mut base);
     cluster::derive(&mut base);
-    pods::derive(snapshot, &mut base);
-    events::derive(snapshot, &mut base);
+    pods::derive(snapshot, &lists, &mut base);
+    events::derive(&lists, &mut base);
     logs::attach(pack, snapshot, &mut base);
     relations::derive(pack, &mut base);
     (base, problems)
@@ -105,9 +112,15 @@ fn merge(base: &mut FactBase, id: EntityId, entity: Entity) {
     for (name, value) in entity.facts {
         match (target.facts.get_mut(&name), value) {
             // Maps grow: events and conditions of one entity come from several objects.
-            (Some(plimsoll_model::Value::Map(old)), plimsoll_model::Value::Map(new)) => {
-                old.extend(new)
+            (Some(Value::Map(old)), Value::Map(new)) if name == "events" => {
+                for (reason, event) in new {
+                    match old.get_mut(&reason) {
+                        Some(known) => events::join(known, event),
+                        None => drop(old.insert(reason, event)),
+                    }
+                }
             }
+            (Some(Value::Map(old)), Value::Map(new)) => old.extend(new),
             (_, value) => {
                 target.facts.insert(name, value);
             }

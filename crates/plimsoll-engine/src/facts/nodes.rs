@@ -113,7 +113,21 @@ pub fn derive(base: &mut FactBase) {
     if counts == [0, 0] {
         return;
     }
+    let listed = ["etcd", "kube-apiserver"].iter().filter_map(|operator| {
+        let id = EntityId::cluster_scoped("ClusterOperator", operator);
+        let operator = base.entities.get(&id)?;
+        match operator.facts.get("nodeStatuses")? {
+            Value::List(statuses) => {
+                Some((statuses.len(), operator.provenance.get("nodeStatuses")?.clone()))
+            }
+            _ => None,
+        }
+    });
+    let listed = listed.max_by_key(|(count, _)| *count);
     let cluster = base.entities.entry(EntityId::cluster()).or_default();
     cluster.derive("workers", counts[0], Vec::new());
     cluster.derive("controlPlaneNodes", counts[1], evidence);
+    if let Some((count, at)) = listed {
+        cluster.derive("staticPodNodes", count, at);
+    }
 }

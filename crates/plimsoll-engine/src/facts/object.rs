@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::{Document, EntityId, Evidence, Snapshot, Time, Value, clip};
+use plimsoll_model::{Document, EntityId, Evidence, Snapshot, Time, Value};
 use plimsoll_yaml::{Kind, Limits, Node, YamlError};
+
+/// Characters kept of a quotation until it is redacted and cut: a secret must not lose its end before.
+const KEPT: usize = 1200;
 
 pub struct Object<'s> {
     pub root: Node,
@@ -84,7 +87,7 @@ impl<'s> Object<'s> {
             line: Some(self.document.first_line + u64::from(node.line.max(1)) - 1),
             pointer: Some(pointer.into()),
             time: None,
-            text: clip(text.as_ref()),
+            text: text.as_ref().chars().take(KEPT).collect(),
         }
     }
 

@@ -2,11 +2,11 @@
 //!
 //! A healthy or completed pod makes no entity: there may be tens of thousands.
 
-use plimsoll_model::snapshot::Form;
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Snapshot, Value};
 use plimsoll_yaml::Node;
 
 use super::Facts;
+use super::absence::Lists;
 use super::object::{Object, time};
 
 /// Where every pod runs, fine or not; needed to place its logs, dropped when facts are complete.
@@ -154,7 +154,7 @@ impl Containers {
 
 /// Mirror pods that must exist: the operator installed a revision on that node. Whether one is
 /// absent is told only by a list of the namespace's pods, never by a file that is not there.
-pub fn derive(snapshot: &Snapshot, base: &mut FactBase) {
+pub fn derive(snapshot: &Snapshot, lists: &Lists, base: &mut FactBase) {
     for (namespace, prefix, operator) in STATIC_PODS {
         let operator = EntityId::cluster_scoped("ClusterOperator", operator);
         let Some(entity) = base.entities.get(&operator) else { continue };
@@ -165,11 +165,13 @@ pub fn derive(snapshot: &Snapshot, base: &mut FactBase) {
             .filter_map(|status| status.get("node").and_then(Value::text).map(str::to_string))
             .collect();
         let revisions = entity.provenance.get("nodeStatuses").cloned().unwrap_or_default();
-        let listed = snapshot.collected.iter().any(|c| {
-            c.form == Form::List
-                && (c.group.as_str(), c.plural.as_str()) == ("core", "pods")
-                && c.namespace.as_deref() == Some(*namespace)
-        });
+        let listed = lists.prove("core", "pods", Some(namespace));
+        // A node that is not in the API has no pods there, and that is no fault of its kubelet.
+        let joined = |node: &String| {
+            let id = EntityId::cluster_scoped("Node", node);
+            base.entities.get(&id).is_some_and(|entity| entity.facts.contains_key("controlPlane"))
+        };
+        let installed: Vec<String> = installed.into_iter().filter(joined).collect();
         for node in installed {
             let id = EntityId::namespaced("Pod", namespace, &format!("{prefix}{node}"));
             let entity = base.entities.entry(id.clone()).or_default();
