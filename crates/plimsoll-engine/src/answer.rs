@@ -493,6 +493,10 @@ impl<'a> View<'a> {
         }
         for finding in &self.inputs.explanation.roots {
             let name = self.name(finding.node);
+            // What may stand behind a seen root is worth a look before it is mended.
+            for doubt in &finding.doubts {
+                add(*doubt, 0.4, vec![name.clone()]);
+            }
             let unsure = roots.iter().any(|root| {
                 root.id == name.id
                     && root.entity == name.entity

@@ -85,8 +85,7 @@ pub fn run(pack: &Pack, base: &FactBase) -> States {
                     by_kind[id.kind.as_str()].iter().map(|index| (*index, &pack.states[*index]));
                 let meant = rules
                     .filter(|(_, rule)| rule.named.is_empty() || rule.named.contains(&id.name));
-                let instances =
-                    meant.map(|(index, rule)| evaluate(index, rule, entity, &scope)).collect();
+                let instances = meant.map(|(index, rule)| evaluate(index, rule, &scope)).collect();
                 ((*id).clone(), instances)
             },
         )
@@ -114,7 +113,7 @@ pub fn bound(id: &EntityId, entity: &Entity) -> Cel {
     facts_to_cel(&facts)
 }
 
-fn evaluate(index: usize, rule: &StateRule, entity: &Entity, scope: &Context<'_>) -> Instance {
+fn evaluate(index: usize, rule: &StateRule, scope: &Context<'_>) -> Instance {
     let truth = rule.when.truth(scope);
     let mut instance = Instance {
         state: index,
@@ -137,24 +136,10 @@ fn evaluate(index: usize, rule: &StateRule, entity: &Entity, scope: &Context<'_>
     }
     if let Some(since) = &rule.since {
         instance.since = since.seconds(scope).and_then(|seconds| Time::from_second(seconds).ok());
-        instance.since_exact = !starts_with_its_log(since, entity);
+        // A log is a sample: what it shows first began then or before.
+        instance.since_exact = !since.reads_of("self").iter().any(|path| path.starts_with("logs."));
     }
     instance
-}
-
-/// A first hit at the very start of a log says only that it began no later.
-fn starts_with_its_log(since: &Predicate, entity: &Entity) -> bool {
-    since.reads_of("self").iter().any(|path| {
-        let Some(signature) = path.strip_prefix("logs.").and_then(|p| p.split('.').next()) else {
-            return false;
-        };
-        let hit = entity.facts.get("logs").and_then(|logs| logs.get(signature));
-        let at = |key: &str| match hit.and_then(|hit| hit.get(key)) {
-            Some(Value::Time(time)) => Some(time.as_second()),
-            _ => None,
-        };
-        matches!((at("from"), at("since")), (Some(from), Some(first)) if first - from < 60)
-    })
 }
 
 /// Where the facts that a predicate read are written down.

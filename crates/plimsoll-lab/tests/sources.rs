@@ -14,6 +14,7 @@ fn needs() -> Needs {
         drop: Vec::new(),
     };
     Needs {
+        now: None,
         resources: vec![
             resource("config.openshift.io", "clusteroperators"),
             resource("core", "nodes"),

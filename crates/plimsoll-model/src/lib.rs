@@ -1,4 +1,5 @@
-//! Plain data that flows through Plimsoll, and nothing else: no I/O, no clock, no verdicts.
+//! Plain data that flows through Plimsoll, and how its texts are made fit to be shown: no I/O, no
+//! clock, no verdicts.
 //!
 //! `snapshot` is what sources deliver, `fact` what the engine derives from it, `diagnosis` what
 //! every renderer shows. A stage knows the types of the stage before it and none after it.

@@ -8,6 +8,8 @@ use crate::Time;
 /// What the engine asks of a source. Nothing outside it is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
+    /// The time of the gather, where the user knows better than the data.
+    pub now: Option<Time>,
     pub resources: Vec<ResourceNeed>,
     pub signatures: Vec<Signature>,
     /// Small files kept whole, by path below the gather's root; `*` stands for one path segment.

@@ -19,6 +19,7 @@ pub fn assemble(
     mut store: Store,
     names: Vec<(String, Option<&'static str>)>,
     request_gaps: Vec<Gap>,
+    now: Option<Time>,
 ) -> Snapshot {
     let mut documents = Vec::new();
     let mut logs = Vec::new();
@@ -34,7 +35,7 @@ pub fn assemble(
     logs.sort_by(|(a, a_log), (b, b_log)| {
         (a.source, &a_log.path, a.member).cmp(&(b.source, &b_log.path, b.member))
     });
-    let now = store.now.or_else(|| newest_end(&logs));
+    let now = now.or(store.now).or_else(|| newest_end(&logs));
     let (logs, hits) = settle_logs(logs, now);
     let mut sources: Vec<SourceInfo> = names
         .into_iter()

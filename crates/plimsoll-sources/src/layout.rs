@@ -266,6 +266,7 @@ mod tests {
 
     fn place(path: &str) -> Place {
         let needs = Needs {
+            now: None,
             resources: vec![
                 need("core", "pods"),
                 need("core", "namespaces"),

@@ -88,7 +88,7 @@ pub fn read(
         return Err(refused.into_iter().next().unwrap_or_else(nothing));
     }
     let gaps = reading.request_gaps.clone();
-    Ok(assemble::assemble(reading.into_store(), names, gaps))
+    Ok(assemble::assemble(reading.into_store(), names, gaps, needs.now))
 }
 
 /// Reads a tree in memory, as if it were a folder of this name.
@@ -107,7 +107,7 @@ pub fn read_tree(name: &str, files: &BTreeMap<String, Vec<u8>>, needs: &Needs) -
     folder::read(&source, &entries, "");
     drop(source);
     let gaps = reading.request_gaps.clone();
-    assemble::assemble(reading.into_store(), vec![(name.into(), None)], gaps)
+    assemble::assemble(reading.into_store(), vec![(name.into(), None)], gaps, needs.now)
 }
 
 fn begin<'r>(

@@ -18,8 +18,8 @@ const MAX_DEPTH: usize = 8;
 pub fn load(extra: &[impl AsRef<Path>]) -> Result<Pack, Failure> {
     let mut files = Vec::new();
     built_in(&BUILT_IN, &mut files);
-    let own = files.len();
     for folder in extra {
+        let own = files.len();
         let folder = folder.as_ref();
         read_folder(folder, folder, 0, &mut files)?;
         if files.len() == own {

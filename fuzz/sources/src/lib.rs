@@ -17,6 +17,7 @@ pub fn needs() -> Needs {
         logs: logs.iter().map(ToString::to_string).collect(),
     };
     Needs {
+        now: None,
         resources: vec![
             resource("core", "nodes", &["metadata.managedFields", "status.images"]),
             resource("core", "pods", &["metadata.managedFields"]),

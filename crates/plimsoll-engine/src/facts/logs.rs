@@ -21,7 +21,6 @@ struct Found {
     runs: Vec<(Option<Time>, u64, Option<Time>)>,
     lines: Vec<(Evidence, Option<Time>)>,
     captures: BTreeMap<String, String>,
-    from: Option<Time>,
     until: Option<Time>,
 }
 
@@ -61,7 +60,6 @@ impl Found {
     /// The time that was looked through.
     fn span(&mut self, log: &LogFile, host: Option<&str>) {
         self.until = self.until.max(log.end_of(host));
-        self.from = [self.from, log.start].into_iter().flatten().min();
     }
 }
 
@@ -195,7 +193,6 @@ fn store(base: &mut FactBase, id: EntityId, signature: &str, mut found: Found) {
         let began = going_on.iter().filter_map(|(_, _, run)| *run).min().unwrap_or(*first);
         map.insert("since".into(), began.into());
         map.insert("recent".into(), Value::Int(i64::try_from(recent).unwrap_or(i64::MAX)));
-        map.insert("from".into(), found.from.unwrap_or(*first).min(*first).into());
         map.insert("until".into(), until.into());
     }
     if let Some((last, _)) = found.lines.last() {

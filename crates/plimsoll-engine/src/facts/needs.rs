@@ -7,6 +7,7 @@ use crate::pack::Pack;
 
 pub fn needs(pack: &Pack) -> Needs {
     Needs {
+        now: None,
         resources: resources(),
         signatures: pack.signatures.iter().map(|rule| rule.spec.clone()).collect(),
         files: ["member_list", "endpoint_health", "alarm_list"]

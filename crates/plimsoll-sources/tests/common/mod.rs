@@ -37,6 +37,7 @@ pub fn signature(id: &str, contains: &[&str], pattern: Option<&str>, logs: &[&st
 
 pub fn needs() -> Needs {
     Needs {
+        now: None,
         resources: vec![
             need("core", "pods"),
             need("core", "nodes"),

@@ -1,7 +1,7 @@
 use std::io::{IsTerminal, Write};
 
-use plimsoll_model::Diagnosis;
 use plimsoll_model::diagnosis::Verdict;
+use plimsoll_model::{Diagnosis, Needs};
 use plimsoll_report::{EvidenceShown, TextOptions};
 use plimsoll_sources::{NoProgress, Progress};
 
@@ -13,17 +13,14 @@ const WIDTH: usize = 80;
 
 pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
     let pack = crate::knowledge::load(&args.pack)?;
-    let needs = plimsoll_engine::needs(&pack);
+    let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
     let bar = (!args.quiet && std::io::stderr().is_terminal()).then(Bar::new);
     let progress: &dyn Progress = bar.as_ref().map_or(&NoProgress, |bar| bar);
     let read = plimsoll_sources::read(&args.sources, &needs, progress);
     if let Some(bar) = &bar {
         bar.done();
     }
-    let mut snapshot = read.map_err(|error| Failure::Unreadable(error.to_string()))?;
-    if args.now.is_some() {
-        snapshot.now = args.now;
-    }
+    let snapshot = read.map_err(|error| Failure::Unreadable(error.to_string()))?;
     let diagnosis = plimsoll_engine::diagnose(&pack, &snapshot);
     if let Some(ShownEvidence::Root(number)) = args.evidence
         && number > diagnosis.roots.len()
