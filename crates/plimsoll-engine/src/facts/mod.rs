@@ -71,6 +71,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
         .collect();
     let lists = Lists::new(snapshot, &doubtful);
     absence::derive(snapshot, &lists, &mut base);
+    operators::derive(&mut base);
     nodes::derive(&mut base);
     machine_config::derive(&mut base);
     baremetal::derive(&mut base);

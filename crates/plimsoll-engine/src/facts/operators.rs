@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::{Entity, EntityId, Value};
+use plimsoll_model::{Entity, EntityId, FactBase, Value};
 
 use super::Facts;
 use super::object::Object;
@@ -23,6 +23,33 @@ pub fn cluster_operator(object: &Object<'_>) -> Facts {
         entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
     }
     vec![(object.id("ClusterOperator"), entity)]
+}
+
+/// Whether an operator itself counts two where there should be three.
+pub fn derive(base: &mut FactBase) {
+    let mut told = Vec::new();
+    let mut asked = false;
+    for (operator, words) in
+        [("etcd", "quorum of 2"), ("authentication", "need at least 3 kube-apiservers, got 2")]
+    {
+        let Some(entity) =
+            base.entities.get(&EntityId::cluster_scoped("ClusterOperator", operator))
+        else {
+            continue;
+        };
+        for condition in ["degraded", "available"] {
+            let message =
+                entity.facts.get(condition).and_then(|c| c.get("message")).and_then(Value::text);
+            asked |= message.is_some();
+            if message.is_some_and(|message| message.contains(words)) {
+                told.extend(entity.provenance.get(condition).into_iter().flatten().cloned());
+            }
+        }
+    }
+    if asked {
+        let cluster = base.entities.entry(EntityId::cluster()).or_default();
+        cluster.derive("operatorsCountTwo", !told.is_empty(), told);
+    }
 }
 
 /// Which ClusterOperator an operator.openshift.io resource stands behind.

@@ -20,6 +20,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("platform", "BareMetal, None, External, …"),
             ("topology", "HighlyAvailable, SingleReplica, …"),
             ("controlPlaneNodes", "control-plane nodes that joined"),
+            ("operatorsCountTwo", "etcd or authentication reports two where three should be"),
             ("staticPodNodes", "nodes that the static-pod operators run on"),
             ("workers", "worker nodes that joined"),
             ("etcdMembers", "members in etcd's own list"),
