@@ -76,8 +76,12 @@ pub fn judge(
         many => format!("{many} independent faults"),
     };
     let reason = match worst {
+        Verdict::Reinstall if roots.len() == 1 => {
+            format!("{count} that cannot be repaired in place")
+        }
         Verdict::Reinstall => format!("{count}, one of which cannot be repaired in place"),
         Verdict::DataAtRisk => format!("{count}; a wrong step can lose data"),
+        Verdict::Escalate if roots.len() == 1 => format!("{count} without a safe repair in place"),
         Verdict::Escalate => format!("{count}, at least one without a safe repair in place"),
         _ => count,
     };
