@@ -1,5 +1,7 @@
 //! etcd members from `etcd_info/`. Ids are 64-bit and stay exact.
 
+use std::net::IpAddr;
+
 use plimsoll_model::snapshot::{Gap, GapStatus};
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Snapshot, Value, clip};
 use serde_json::Value as Json;
@@ -81,6 +83,47 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
             entity.set("healthy", *health, at.clone());
         }
         base.entities.insert(EntityId::cluster_scoped("EtcdMember", &shown), entity);
+    }
+}
+
+/// Endpoints that belong to no control-plane node. Told only when there is a node for every endpoint:
+/// with fewer, one whose file was lost would look like a stranger.
+pub fn derive(base: &mut FactBase) {
+    let masters: Vec<&Entity> = base
+        .entities
+        .iter()
+        .filter(|(id, node)| {
+            id.kind == "Node" && node.facts.get("controlPlane") == Some(&Value::Bool(true))
+        })
+        .map(|(_, node)| node)
+        .collect();
+    let addresses: Vec<String> =
+        masters.iter().flat_map(|node| texts(node.facts.get("addresses"))).collect();
+    let all_known = masters.iter().all(|node| node.facts.contains_key("addresses"));
+    let count = masters.len();
+    let id = EntityId::namespaced("ConfigMap", "openshift-etcd", "etcd-endpoints");
+    let Some(entity) = base.entities.get_mut(&id) else { return };
+    let endpoints = texts(entity.facts.get("endpoints"));
+    if endpoints.is_empty() || !all_known || count < endpoints.len() {
+        return;
+    }
+    // One address can be written in several ways.
+    let same = |a: &str, b: &str| match (a.parse::<IpAddr>(), b.parse::<IpAddr>()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a == b,
+    };
+    let is_stranger = |endpoint: &String| !addresses.iter().any(|address| same(address, endpoint));
+    let strangers: Vec<String> = endpoints.into_iter().filter(is_stranger).collect();
+    let from = entity.provenance.get("endpoints").cloned().unwrap_or_default();
+    entity.derive("strangers", strangers, from);
+}
+
+fn texts(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::List(items)) => {
+            items.iter().filter_map(|v| v.text().map(str::to_string)).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -73,6 +73,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     absence::derive(snapshot, &lists, &mut base);
     operators::derive(&mut base);
     nodes::derive(&mut base);
+    etcd::derive(&mut base);
     machine_config::derive(&mut base);
     baremetal::derive(&mut base);
     cluster::derive(&mut base);

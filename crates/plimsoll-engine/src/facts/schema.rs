@@ -222,6 +222,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("status", "data.status of kube-system/bootstrap"),
             ("endpoints", "values of openshift-etcd/etcd-endpoints"),
             ("keys", "keys of openshift-etcd/etcd-endpoints"),
+            ("strangers", "endpoints there that belong to no control-plane node"),
             (
                 "controlPlaneReplicas",
                 "control-plane nodes asked for, of kube-system/cluster-config-v1",
