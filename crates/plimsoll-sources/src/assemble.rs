@@ -173,9 +173,11 @@ fn without_duplicates(mut found: Vec<FoundDocument>) -> Vec<Document> {
         let document = &one.document;
         let resource = (document.group.clone(), document.plural.clone());
         let name = (resource.clone(), document.namespace.clone(), one.name.clone());
+        // The newest comes first, so an older one of the same name was deleted and made again.
+        let first_of_name = one.name.is_none() || !names.contains(&name);
         let is_new = match &one.uid {
-            Some(uid) => uids.insert((resource, uid.clone())),
-            None => !names.contains(&name) || one.name.is_none(),
+            Some(uid) => uids.insert((resource, uid.clone())) && first_of_name,
+            None => first_of_name,
         };
         if is_new {
             names.insert(name);
