@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kube_cel::cel::Context;
 use plimsoll_causes::{self as causes, Explanation};
 use plimsoll_model::diagnosis::{
     Alternative, Breaker, Check, Cluster, Confidence, Cost, Deadlock, Diagnosis, Edge, Repair,
@@ -167,6 +168,7 @@ struct View<'a> {
     inputs: &'a Inputs<'a>,
     /// Hidden node → the nodes that stand for it.
     stands_for: BTreeMap<usize, Vec<usize>>,
+    context: Context<'static>,
 }
 
 impl<'a> View<'a> {
@@ -181,7 +183,7 @@ impl<'a> View<'a> {
                 stands_for.entry(link.effect).or_default().push(link.cause);
             }
         }
-        Self { inputs, stands_for }
+        Self { inputs, stands_for, context: shared(inputs.base) }
     }
 
     fn instance(&self, node: usize) -> (&'a EntityId, &'a Instance) {
@@ -222,10 +224,7 @@ impl<'a> View<'a> {
     fn recovery(&self, node: usize) -> Option<&'a Recovery> {
         let (id, instance) = self.instance(node);
         let rule = &self.inputs.pack.states[instance.state];
-        let cluster = EntityId::cluster();
-        let facts = self.inputs.base.entities.get(&cluster).cloned().unwrap_or_default();
-        let context = shared(self.inputs.base, &bound(&cluster, &facts));
-        let mut scope = context.new_inner_scope();
+        let mut scope = self.context.new_inner_scope();
         if let Some(entity) = self.inputs.base.entities.get(id) {
             scope.add_variable_from_value("self", bound(id, entity));
         }

@@ -12,7 +12,7 @@ use plimsoll_model::{EntityId, FactBase};
 
 use crate::facts::Walk;
 use crate::pack::{CauseRule, Pack, Role, Via};
-use crate::predicate::{Truth, facts_to_cel};
+use crate::predicate::Truth;
 use crate::rules::{Instance, Setting, States, bound, shared};
 
 /// Unknown states in one graph, so that a bare archive stays cheap.
@@ -52,9 +52,6 @@ pub fn ground<'a>(pack: &'a Pack, base: &'a FactBase, states: &'a States) -> Gro
             by_state[instance.state].insert(id, instance);
         }
     }
-    let cluster = base.entities.get(&EntityId::cluster());
-    let cluster =
-        cluster.map_or_else(|| facts_to_cel(&BTreeMap::new()), |c| bound(&EntityId::cluster(), c));
     let mut grower = Grower {
         pack,
         base,
@@ -64,7 +61,7 @@ pub fn ground<'a>(pack: &'a Pack, base: &'a FactBase, states: &'a States) -> Gro
         nodes: BTreeMap::new(),
         links: BTreeSet::new(),
         values: BTreeMap::new(),
-        context: shared(base, &cluster),
+        context: shared(base),
         unknown: 0,
     };
     grower.grow();

@@ -69,15 +69,12 @@ pub fn run(pack: &Pack, base: &FactBase) -> States {
             by_kind.entry(state.on.as_str()).or_default().push(index);
         }
     }
-    let cluster = base.entities.get(&EntityId::cluster());
-    let cluster =
-        cluster.map_or_else(|| facts_to_cel(&BTreeMap::new()), |c| bound(&EntityId::cluster(), c));
     let entities: Vec<(&EntityId, &Entity)> =
         base.entities.iter().filter(|(id, _)| by_kind.contains_key(id.kind.as_str())).collect();
     entities
         .par_iter()
         .map_init(
-            || shared(base, &cluster),
+            || shared(base),
             |shared, (id, entity)| {
                 let mut scope = shared.new_inner_scope();
                 scope.add_variable_from_value("self", bound(id, entity));
@@ -93,9 +90,14 @@ pub fn run(pack: &Pack, base: &FactBase) -> States {
 }
 
 /// A context with what every predicate may read: `now` and `cluster`.
-pub fn shared(base: &FactBase, cluster: &Cel) -> Context<'static> {
+pub fn shared(base: &FactBase) -> Context<'static> {
     let mut context = root_context();
-    context.add_variable_from_value("cluster", cluster.clone());
+    let id = EntityId::cluster();
+    let cluster = base.entities.get(&id).map(|cluster| bound(&id, cluster));
+    context.add_variable_from_value(
+        "cluster",
+        cluster.unwrap_or_else(|| facts_to_cel(&BTreeMap::new())),
+    );
     if let Some(now) = base.now {
         context.add_variable_from_value("now", Cel::Int(now.as_second()));
     }

@@ -64,6 +64,15 @@ impl Value {
         }
     }
 
+    /// The texts of a list, if it is one.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let items = match self {
+            Value::List(items) => items.as_slice(),
+            _ => &[],
+        };
+        items.iter().filter_map(Value::text)
+    }
+
     pub fn get(&self, key: &str) -> Option<&Value> {
         match self {
             Value::Map(map) => map.get(key),

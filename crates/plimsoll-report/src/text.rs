@@ -75,7 +75,10 @@ fn header(page: &mut Page, d: &Diagnosis) {
             text if text.is_empty() => "what is missing is not known".into(),
             text => text,
         };
-        let text = format!("{}: {}", safe::line(&source.name), words::sentence(&what));
+        // A gap that concerns the whole source begins with its name already.
+        let name = safe::line(&source.name);
+        let what = what.strip_prefix(&format!("{name}: ")).unwrap_or(&what);
+        let text = format!("{name}: {}", words::sentence(what));
         page.opening(CAREFUL, "INCOMPLETE:", &text, 4);
     }
     let complete: Vec<&Source> = d.sources.iter().filter(|source| source.complete).collect();

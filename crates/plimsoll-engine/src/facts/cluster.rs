@@ -6,6 +6,7 @@ use ipnet::IpNet;
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Value};
 
 use super::Facts;
+use super::nodes::control_plane;
 use super::object::{Object, show, texts, time};
 
 pub fn cluster_version(object: &Object<'_>) -> Facts {
@@ -145,14 +146,7 @@ fn bare_metal_network(object: &Object<'_>, infra: &mut Entity) {
 /// Membership of the VIPs in machine networks and in the nodes' own subnets.
 pub fn derive(base: &mut FactBase) {
     // Control-plane nodes only: they hold the API VIP. One whose subnet is not known leaves it open.
-    let masters: Vec<_> = base
-        .entities
-        .iter()
-        .filter(|(id, node)| {
-            id.kind == "Node" && node.facts.get("controlPlane") == Some(&Value::Bool(true))
-        })
-        .map(|(_, node)| node)
-        .collect();
+    let masters = control_plane(base);
     let all_known =
         !masters.is_empty() && masters.iter().all(|node| node.facts.contains_key("subnets"));
     let node_subnets: Vec<(IpNet, Evidence)> = masters
@@ -214,17 +208,11 @@ pub fn derive(base: &mut FactBase) {
 }
 
 fn addresses(value: &Value) -> Vec<IpAddr> {
-    match value {
-        Value::List(items) => items.iter().filter_map(|v| v.text()?.parse().ok()).collect(),
-        _ => Vec::new(),
-    }
+    value.texts().filter_map(|text| text.parse().ok()).collect()
 }
 
 fn nets(value: Option<&Value>) -> Vec<IpNet> {
-    match value {
-        Some(Value::List(items)) => items.iter().filter_map(|v| v.text()?.parse().ok()).collect(),
-        _ => Vec::new(),
-    }
+    value.into_iter().flat_map(Value::texts).filter_map(|text| text.parse().ok()).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use plimsoll_model::snapshot::{Gap, GapStatus};
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Snapshot, Value, clip};
 use serde_json::Value as Json;
 
+use super::nodes::control_plane;
+
 pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usize, Gap)>) {
     let mut healthy: Vec<(String, bool, Evidence)> = Vec::new();
     let mut members: Vec<(Json, Evidence)> = Vec::new();
@@ -89,21 +91,24 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
 /// Endpoints that belong to no control-plane node. Told only when there is a node for every endpoint:
 /// with fewer, one whose file was lost would look like a stranger.
 pub fn derive(base: &mut FactBase) {
-    let masters: Vec<&Entity> = base
-        .entities
+    let masters = control_plane(base);
+    let addresses: Vec<String> = masters
         .iter()
-        .filter(|(id, node)| {
-            id.kind == "Node" && node.facts.get("controlPlane") == Some(&Value::Bool(true))
-        })
-        .map(|(_, node)| node)
+        .filter_map(|node| node.facts.get("addresses"))
+        .flat_map(Value::texts)
+        .map(str::to_string)
         .collect();
-    let addresses: Vec<String> =
-        masters.iter().flat_map(|node| texts(node.facts.get("addresses"))).collect();
     let all_known = masters.iter().all(|node| node.facts.contains_key("addresses"));
     let count = masters.len();
     let id = EntityId::namespaced("ConfigMap", "openshift-etcd", "etcd-endpoints");
     let Some(entity) = base.entities.get_mut(&id) else { return };
-    let endpoints = texts(entity.facts.get("endpoints"));
+    let endpoints: Vec<String> = entity
+        .facts
+        .get("endpoints")
+        .into_iter()
+        .flat_map(Value::texts)
+        .map(str::to_string)
+        .collect();
     if endpoints.is_empty() || !all_known || count < endpoints.len() {
         return;
     }
@@ -116,15 +121,6 @@ pub fn derive(base: &mut FactBase) {
     let strangers: Vec<String> = endpoints.into_iter().filter(is_stranger).collect();
     let from = entity.provenance.get("endpoints").cloned().unwrap_or_default();
     entity.derive("strangers", strangers, from);
-}
-
-fn texts(value: Option<&Value>) -> Vec<String> {
-    match value {
-        Some(Value::List(items)) => {
-            items.iter().filter_map(|v| v.text().map(str::to_string)).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 fn list<'j>(json: &'j Json, key: &str) -> &'j [Json] {

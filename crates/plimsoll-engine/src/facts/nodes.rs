@@ -95,6 +95,14 @@ fn addresses(object: &Object<'_>, entity: &mut Entity) {
     }
 }
 
+/// The control-plane nodes whose objects were read.
+pub fn control_plane(base: &FactBase) -> Vec<&Entity> {
+    let is_master = |(id, node): &(&EntityId, &Entity)| {
+        id.kind == "Node" && node.facts.get("controlPlane") == Some(&Value::Bool(true))
+    };
+    base.entities.iter().filter(is_master).map(|(_, node)| node).collect()
+}
+
 /// How many nodes of each role joined.
 pub fn derive(base: &mut FactBase) {
     let mut counts = [0i64, 0];
