@@ -36,6 +36,13 @@ pub fn pod(object: &Object<'_>) -> Facts {
     if let Some(node) = object.text(&["spec", "nodeName"]) {
         place.set("node", node, object.cite_field(&["spec", "nodeName"]));
     }
+    if phase == "Running" {
+        let statuses = object.node(&["status", "containerStatuses"]);
+        let names = statuses.into_iter().flat_map(|all| all.items());
+        let names: Vec<Value> =
+            names.filter_map(|one| one.text_at(&["name"])).map(Into::into).collect();
+        place.set("writes", Value::List(names), object.cite_field(&["status", "phase"]));
+    }
     let place = (object.namespaced_id(PLACE), place);
     if fine && !mirror {
         return vec![place];
