@@ -153,6 +153,7 @@ pub fn peek_meta(text: &str) -> Meta<'_> {
                 // The braces may close on a later line.
                 let start = flow.as_ptr().addr() - text.as_ptr().addr();
                 meta.take_flow(&text[start..]);
+                inside = None;
             }
         } else if let (Some(own), false) = (&mut inside, is_blank(line))
             && *own.get_or_insert(indent) == indent
