@@ -104,6 +104,7 @@ fn facts_of(object: &Object<'_>) -> Facts {
         ("machine.openshift.io", "machines") => baremetal::machine(object),
         ("apps", "deployments") => workloads::deployment(object),
         ("apps", "daemonsets") => workloads::daemon_set(object),
+        ("core", "persistentvolumeclaims") => workloads::volume_claim(object),
         _ => Vec::new(),
     }
 }
