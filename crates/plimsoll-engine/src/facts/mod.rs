@@ -109,6 +109,7 @@ fn facts_of(object: &Object<'_>) -> Facts {
         ("admissionregistration.k8s.io", _) => admission::webhooks(object),
         ("apps", "deployments") => workloads::deployment(object),
         ("apps", "daemonsets") => workloads::daemon_set(object),
+        ("core", "persistentvolumeclaims") => workloads::volume_claim(object),
         _ => Vec::new(),
     }
 }

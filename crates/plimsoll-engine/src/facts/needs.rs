@@ -65,6 +65,7 @@ fn resources() -> Vec<ResourceNeed> {
         dropping("machine.openshift.io", "machines", &["spec.providerSpec"]),
         dropping("apps", "deployments", &["spec.template"]),
         dropping("apps", "daemonsets", &["spec.template"]),
+        need("core", "persistentvolumeclaims"),
         within("core", "configmaps", &["kube-system", "openshift-etcd"]),
         within(
             "core",
