@@ -55,8 +55,13 @@ pub fn event(object: &Object<'_>) -> Facts {
 
 /// No event in a list that was collected is a fact, too.
 pub fn derive(lists: &Lists, base: &mut FactBase) {
-    for (id, entity) in base.entities.iter_mut().filter(|(id, _)| id.kind == "Pod") {
-        if lists.prove("core", "events", id.namespace.as_deref()) {
+    for (id, entity) in &mut base.entities {
+        let namespace = match id.kind.as_str() {
+            "Pod" => id.namespace.as_deref(),
+            "BareMetalHost" | "Machine" => Some("openshift-machine-api"),
+            _ => continue,
+        };
+        if lists.prove("core", "events", namespace) {
             entity.facts.entry("events".into()).or_insert_with(|| Value::Map(BTreeMap::new()));
         }
     }
