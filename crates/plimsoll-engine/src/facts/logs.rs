@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::snapshot::{Era, HitLine, RECENT_SECONDS};
 use plimsoll_model::{
-    EntityId, Evidence, FactBase, LogFile, LogHits, LogOrigin, Snapshot, Time, Value,
+    Entity, EntityId, Evidence, FactBase, LogFile, LogHits, LogOrigin, Snapshot, Time, Value,
 };
 
 use super::pods::PLACE;
@@ -159,7 +159,8 @@ fn target(
         for (name, value) in &hits.captures {
             text = text.replace(&format!("{{{name}}}"), value);
         }
-        return (!text.contains('{')).then(|| text.parse().ok()).flatten();
+        let id: EntityId = (!text.contains('{')).then(|| text.parse().ok()).flatten()?;
+        return Some(if id.kind == "BareMetalHost" { host_of(base, id) } else { id });
     }
     if let (Some(host), "Node" | "BareMetalHost") = (&hits.host, rule.on.as_str()) {
         return Some(machine(base, &rule.on, host));
@@ -168,6 +169,19 @@ fn target(
         return Some(EntityId::namespaced("Pod", namespace, pod));
     }
     covered(rule, log, base).into_iter().next().map(|(id, _)| id)
+}
+
+/// The host that Ironic calls by its own id, or by `namespace~name`.
+fn host_of(base: &FactBase, id: EntityId) -> EntityId {
+    let short = id.name.rsplit('~').next().unwrap_or(&id.name);
+    let registered =
+        |entity: &Entity| entity.facts.get("provisioningId").and_then(Value::text) == Some(short);
+    let known = base
+        .entities
+        .iter()
+        .find(|(other, entity)| other.kind == id.kind && registered(entity))
+        .map(|(other, _)| other.clone());
+    known.unwrap_or_else(|| EntityId::cluster_scoped(&id.kind, short))
 }
 
 fn place_of(base: &FactBase, namespace: &str, pod: &str) -> Option<String> {
