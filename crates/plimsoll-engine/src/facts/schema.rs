@@ -25,6 +25,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("workers", "worker nodes that joined"),
             ("etcdMembers", "members in etcd's own list"),
             ("etcdAlarms", "alarms that etcd reports"),
+            ("mcsCertificateEnds", "end of the machine-config server's certificate"),
             ("logs", "hits of signatures about the whole cluster"),
         ],
     ),
