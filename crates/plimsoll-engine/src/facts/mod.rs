@@ -13,6 +13,7 @@ mod cluster;
 mod etcd;
 mod events;
 mod hosts;
+mod ignition;
 mod logs;
 mod machine_config;
 mod needs;
@@ -77,6 +78,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     operators::derive(&mut base);
     nodes::derive(&mut base);
     etcd::derive(&mut base);
+    ignition::derive(&mut base);
     machine_config::derive(&mut base);
     baremetal::derive(&mut base);
     cluster::derive(&mut base);

@@ -30,6 +30,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("etcdMembers", "members in etcd's own list"),
             ("etcdHealthy", "members whose endpoint answers"),
             ("etcdAlarms", "alarms that etcd reports"),
+            ("mcsCertificateEnds", "end of the machine-config server's certificate"),
             ("etcdAlarmKinds", "their kinds: NOSPACE, CORRUPT"),
             ("pendingRequests", "signing requests of kubelets that wait for an answer"),
             ("spareHosts", "BareMetalHosts that no Machine uses"),
