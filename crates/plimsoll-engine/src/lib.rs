@@ -11,6 +11,7 @@ mod page;
 pub mod predicate;
 mod rules;
 mod summary;
+pub mod suppress;
 pub mod symptoms;
 mod verdict;
 
@@ -18,6 +19,7 @@ use plimsoll_causes::{Confidence, Explanation, Graph, RootFinding};
 use plimsoll_model::{Diagnosis, Needs, Snapshot};
 
 pub use pack::{LoadError, Pack, PackFile};
+pub use suppress::Suppression;
 
 /// What a source must keep for this pack.
 pub fn needs(pack: &Pack) -> Needs {
@@ -40,6 +42,15 @@ fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
 }
 
 pub fn diagnose(pack: &Pack, snapshot: &Snapshot) -> Diagnosis {
+    diagnose_accepting(pack, snapshot, &[])
+}
+
+/// As `diagnose`, with what the user knows of and accepts.
+pub fn diagnose_accepting(
+    pack: &Pack,
+    snapshot: &Snapshot,
+    suppressions: &[Suppression],
+) -> Diagnosis {
     let (base, problems) = facts::extract(pack, snapshot);
     let states = rules::run(pack, &base);
     let grounded = ground::ground(pack, &base, &states);
@@ -53,5 +64,6 @@ pub fn diagnose(pack: &Pack, snapshot: &Snapshot) -> Diagnosis {
         problems,
         grounded,
         explanation,
+        suppressions,
     })
 }
