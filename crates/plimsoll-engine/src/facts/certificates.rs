@@ -34,14 +34,7 @@ pub fn config_map(object: &Object<'_>) -> Facts {
                 .collect();
             let at = object.cite(&["data"], format!("endpoints: {}", endpoints.join(", ")));
             entity.set("endpoints", endpoints, at);
-            let keys: Vec<String> = object
-                .node(&["data"])
-                .map(Node::entries)
-                .unwrap_or_default()
-                .iter()
-                .map(|(key, _)| key.name.clone())
-                .collect();
-            entity.set("keys", keys, object.cite(&["data"], "data"));
+            entity.set("keys", data_keys(object), object.cite(&["data"], "data"));
         }
         ("kube-system", "cluster-config-v1") => install_config(object, &mut entity),
         _ => {}
@@ -78,6 +71,7 @@ pub fn secret(object: &Object<'_>) -> Facts {
     if !entity.facts.contains_key("notAfter") {
         announced(object, &mut entity);
     }
+    entity.set("keys", data_keys(object), object.cite(&["data"], "keys of data"));
     vec![(object.namespaced_id("Secret"), entity)]
 }
 
@@ -94,6 +88,11 @@ fn announced(object: &Object<'_>, entity: &mut Entity) {
     if let Some(issuer) = object.text(&path) {
         entity.set("issuer", format!("CN={issuer}"), object.cite_field(&path));
     }
+}
+
+fn data_keys(object: &Object<'_>) -> Vec<String> {
+    let entries = object.node(&["data"]).map(Node::entries).unwrap_or_default();
+    entries.iter().map(|(key, _)| key.name.clone()).collect()
 }
 
 fn existing(object: &Object<'_>) -> Entity {
