@@ -78,6 +78,7 @@ pub const RESOURCES: &[Resource] = &[
     cluster("MachineConfigPool", MACHINE_CONFIG, "v1", "machineconfigpools", Objects),
     namespaced("Machine", MACHINE, "v1beta1", "machines", Objects),
     namespaced("MachineSet", MACHINE, "v1beta1", "machinesets", Objects),
+    namespaced("MachineHealthCheck", MACHINE, "v1beta1", "machinehealthchecks", Objects),
     namespaced("BareMetalHost", "metal3.io", "v1alpha1", "baremetalhosts", Objects),
     namespaced("FirmwareSchema", "metal3.io", "v1alpha1", "firmwareschemas", Objects),
     namespaced("HardwareData", "metal3.io", "v1alpha1", "hardwaredata", Objects),

@@ -60,6 +60,7 @@ pub fn derive(lists: &Lists, base: &mut FactBase) {
             "Pod" | "PersistentVolumeClaim" => id.namespace.as_deref(),
             // Events of what has no namespace are kept here.
             "Node" => Some("default"),
+            "BareMetalHost" | "Machine" => Some("openshift-machine-api"),
             _ => continue,
         };
         if lists.prove("core", "events", namespace) {

@@ -15,6 +15,7 @@ pub fn cluster_operator(object: &Object<'_>) -> Facts {
             "Degraded" => "degraded",
             "Progressing" => "progressing",
             "Upgradeable" => "upgradeable",
+            "Disabled" => "disabled",
             _ => continue,
         };
         entity.set(fact, value, evidence);
