@@ -76,7 +76,9 @@ fn addresses(object: &Object<'_>, entity: &mut Entity) {
             .filter_map(|item| item.text_at(&["address"]).map(str::to_string))
             .collect();
         let at = object.cite_node(node, "/status/addresses", internal.join(", "));
-        entity.set("addresses", internal, at);
+        entity.set("addresses", internal, at.clone());
+        let all = node.items().iter().filter_map(|item| item.text_at(&["address"]));
+        entity.set("allAddresses", all.map(str::to_string).collect::<Vec<_>>(), at);
     }
     let key = "k8s.ovn.org/node-primary-ifaddr";
     let annotations = object.node(&["metadata", "annotations"]);

@@ -2,6 +2,8 @@
 //!
 //! A healthy or completed pod makes no entity: there may be tens of thousands.
 
+use std::collections::BTreeMap;
+
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Snapshot, Value};
 use plimsoll_yaml::Node;
 
@@ -35,6 +37,13 @@ pub fn pod(object: &Object<'_>) -> Facts {
     let mut place = Entity::default();
     if let Some(node) = object.text(&["spec", "nodeName"]) {
         place.set("node", node, object.cite_field(&["spec", "nodeName"]));
+    }
+    if phase == "Running" {
+        let statuses = object.node(&["status", "containerStatuses"]);
+        let names = statuses.into_iter().flat_map(|all| all.items());
+        let names: Vec<Value> =
+            names.filter_map(|one| one.text_at(&["name"])).map(Into::into).collect();
+        place.set("writes", Value::List(names), object.cite_field(&["status", "phase"]));
     }
     let place = (object.namespaced_id(PLACE), place);
     if fine && !mirror {
@@ -76,6 +85,11 @@ pub fn pod(object: &Object<'_>) -> Facts {
             entity.set("lastExitTime", *finished, at.clone());
         }
     }
+    entity.provenance.extend(
+        containers.exits.iter().map(|(name, (_, at))| (format!("exits.{name}"), vec![at.clone()])),
+    );
+    let exits = containers.exits.into_iter().map(|(name, (exit, _))| (name, exit)).collect();
+    entity.facts.insert("exits".into(), Value::Map(exits));
     for (kind, value, evidence) in conditions {
         match kind.as_str() {
             "Ready" => entity.set("readyCondition", value, evidence),
@@ -102,11 +116,19 @@ struct Containers {
     /// Reason, message and place of the first container that waits for something.
     waiting: Option<(String, String, Evidence)>,
     terminated: Option<(String, Option<plimsoll_model::Time>, Evidence)>,
+    /// By container: how it ended last, and where that stands.
+    exits: BTreeMap<String, (Value, Evidence)>,
 }
 
 impl Containers {
     fn read(object: &Object<'_>) -> Self {
-        let mut found = Self { all_ready: true, restarts: 0, waiting: None, terminated: None };
+        let mut found = Self {
+            all_ready: true,
+            restarts: 0,
+            waiting: None,
+            terminated: None,
+            exits: BTreeMap::new(),
+        };
         let statuses =
             object.node(&["status", "containerStatuses"]).map(Node::items).unwrap_or_default();
         found.all_ready = !statuses.is_empty();
@@ -141,6 +163,14 @@ impl Containers {
                     format!("terminated: {reason}, exit code {code}"),
                 );
                 at.time = finished;
+                let mut exit = BTreeMap::from([
+                    ("reason".to_string(), Value::from(reason)),
+                    ("code".to_string(), code.into()),
+                    ("message".to_string(), ended.text_at(&["message"]).unwrap_or("").into()),
+                ]);
+                exit.extend(finished.map(|time| ("time".to_string(), time.into())));
+                let name = status.text_at(&["name"]).unwrap_or_default();
+                found.exits.insert(name.into(), (Value::Map(exit), at.clone()));
                 found.terminated = Some((reason.into(), finished, at));
             }
         }
