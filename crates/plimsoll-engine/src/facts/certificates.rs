@@ -68,16 +68,11 @@ pub fn secret(object: &Object<'_>) -> Facts {
             certificate_facts(object, &["data", key], &pem, &mut entity);
         }
     }
-    entity.set("keys", data_keys(object), object.cite(&["data"], "keys of data"));
     if !entity.facts.contains_key("notAfter") {
         announced(object, &mut entity);
     }
+    entity.set("keys", data_keys(object), object.cite(&["data"], "keys of data"));
     vec![(object.namespaced_id("Secret"), entity)]
-}
-
-fn data_keys(object: &Object<'_>) -> Vec<String> {
-    let entries = object.node(&["data"]).map(Node::entries).unwrap_or_default();
-    entries.iter().map(|(key, _)| key.name.clone()).collect()
 }
 
 /// What the operator that rotates a certificate wrote beside it, where the gather cut the value out.
@@ -93,6 +88,11 @@ fn announced(object: &Object<'_>, entity: &mut Entity) {
     if let Some(issuer) = object.text(&path) {
         entity.set("issuer", format!("CN={issuer}"), object.cite_field(&path));
     }
+}
+
+fn data_keys(object: &Object<'_>) -> Vec<String> {
+    let entries = object.node(&["data"]).map(Node::entries).unwrap_or_default();
+    entries.iter().map(|(key, _)| key.name.clone()).collect()
 }
 
 fn existing(object: &Object<'_>) -> Entity {

@@ -18,7 +18,7 @@ pub fn event(object: &Object<'_>) -> Facts {
     };
     let id = match kind {
         "Node" | "BareMetalHost" | "Machine" => EntityId::cluster_scoped(kind, name),
-        "Pod" if object.text(&["type"]) == Some("Warning") => {
+        "Pod" | "PersistentVolumeClaim" if object.text(&["type"]) == Some("Warning") => {
             EntityId::namespaced(kind, involved("namespace").unwrap_or(object.namespace()), name)
         }
         _ => return Vec::new(),
@@ -57,7 +57,9 @@ pub fn event(object: &Object<'_>) -> Facts {
 pub fn derive(lists: &Lists, base: &mut FactBase) {
     for (id, entity) in &mut base.entities {
         let namespace = match id.kind.as_str() {
-            "Pod" => id.namespace.as_deref(),
+            "Pod" | "PersistentVolumeClaim" => id.namespace.as_deref(),
+            // Events of what has no namespace are kept here.
+            "Node" => Some("default"),
             "BareMetalHost" | "Machine" => Some("openshift-machine-api"),
             _ => continue,
         };

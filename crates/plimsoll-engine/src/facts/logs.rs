@@ -1,5 +1,8 @@
 //! Log hits become facts of the entity they speak of: `logs['kubelet-anonymous'].count`.
 //!
+//! A hit is over when a signature that ends it hit later in the same log. The order of the lines says
+//! so, since consoles often have no clock.
+//!
 //! A signature that did not hit is a fact only where a log was there to look into: count 0 for an
 //! entity whose logs were collected, nothing at all for one whose logs were not. The first log that
 //! a signature names is where its line must stand; the others are where it may be found as well, and
@@ -26,6 +29,8 @@ struct Found {
     lines: Vec<(Evidence, Option<Time>)>,
     captures: BTreeMap<String, String>,
     until: Option<Time>,
+    /// Some hits are not followed by a line that ends them.
+    open: bool,
 }
 
 pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
@@ -52,10 +57,13 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
         for hits in snapshot.hits.iter().filter(|hits| hits.signature == index) {
             let log = &snapshot.logs[hits.log];
             let Some(id) = target(rule, log, hits, base) else { continue };
+            let over = is_over(pack, rule, snapshot, hits);
+            let recent = if over { 0 } else { hits.recent };
             let entry = found.entry(id).or_default();
             entry.span(log, hits.host.as_deref());
+            entry.open |= !over;
             entry.count += hits.count;
-            entry.runs.push((log.end_of(hits.host.as_deref()), hits.recent, hits.run.time));
+            entry.runs.push((log.end_of(hits.host.as_deref()), recent, hits.run.time));
             entry.captures.extend(hits.captures.iter().cloned());
             for line in [&hits.run, &hits.last] {
                 entry.lines.push((evidence(snapshot, log, line), line.time));
@@ -69,6 +77,19 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
             store(base, id, &rule.spec.id, found);
         }
     }
+}
+
+/// Whether the same host said later in the same log that it is over.
+fn is_over(pack: &Pack, rule: &SignatureRule, snapshot: &Snapshot, hits: &LogHits) -> bool {
+    let same_host =
+        |end: &LogHits| hits.host.is_none() || end.host.is_none() || end.host == hits.host;
+    let ends = |end: &LogHits| {
+        pack.signatures.get(end.signature).is_some_and(|other| rule.over.contains(&other.spec.id))
+    };
+    !rule.over.is_empty()
+        && snapshot.hits.iter().any(|end| {
+            end.log == hits.log && end.last.line > hits.last.line && ends(end) && same_host(end)
+        })
 }
 
 impl Found {
@@ -232,7 +253,7 @@ fn store(base: &mut FactBase, id: EntityId, signature: &str, mut found: Found) {
     let mut map: BTreeMap<String, Value> =
         found.captures.into_iter().map(|(name, value)| (name, Value::Text(value))).collect();
     map.insert("count".into(), Value::Int(i64::try_from(found.count).unwrap_or(i64::MAX)));
-    if found.count == 0 {
+    if !found.open {
         map.insert("recent".into(), Value::Int(0));
     }
     let times: Vec<Time> = found.lines.iter().filter_map(|(_, time)| *time).collect();

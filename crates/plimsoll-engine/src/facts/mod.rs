@@ -13,6 +13,7 @@ mod cluster;
 mod etcd;
 mod events;
 mod hosts;
+mod ignition;
 mod logs;
 mod machine_config;
 mod needs;
@@ -77,6 +78,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     operators::derive(&mut base);
     nodes::derive(&mut base);
     etcd::derive(&mut base);
+    ignition::derive(&mut base);
     machine_config::derive(&mut base);
     baremetal::derive(&mut base);
     cluster::derive(&mut base);
@@ -109,13 +111,14 @@ fn facts_of(object: &Object<'_>) -> Facts {
         ("metal3.io", "preprovisioningimages") => baremetal::preprovisioning_image(object),
         ("metal3.io", "provisionings") => baremetal::provisioning(object),
         ("machine.openshift.io", "machines") => baremetal::machine(object),
-        ("machine.openshift.io", "machinesets") => baremetal::machine_set(object),
-        ("machine.openshift.io", "machinehealthchecks") => baremetal::health_check(object),
         ("core", "endpoints") => admission::endpoints(object),
         ("apiregistration.k8s.io", "apiservices") => admission::api_service(object),
         ("admissionregistration.k8s.io", _) => admission::webhooks(object),
+        ("machine.openshift.io", "machinesets") => baremetal::machine_set(object),
+        ("machine.openshift.io", "machinehealthchecks") => baremetal::health_check(object),
         ("apps", "deployments") => workloads::deployment(object),
         ("apps", "daemonsets") => workloads::daemon_set(object),
+        ("core", "persistentvolumeclaims") => workloads::volume_claim(object),
         _ => Vec::new(),
     }
 }

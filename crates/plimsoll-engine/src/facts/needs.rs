@@ -70,6 +70,7 @@ fn resources() -> Vec<ResourceNeed> {
         need("machine.openshift.io", "machinehealthchecks"),
         dropping("apps", "deployments", &["spec.template"]),
         dropping("apps", "daemonsets", &["spec.template"]),
+        need("core", "persistentvolumeclaims"),
         within("core", "configmaps", &["kube-system", "openshift-etcd"]),
         within(
             "core",
