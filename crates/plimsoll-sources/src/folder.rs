@@ -121,7 +121,7 @@ fn read_entry(
         refuse_link(source, path, &place);
         return Ok(());
     }
-    source.count("", &judged, around.len(), entry.size);
+    source.count(path, &judged, &place, entry.size);
     if !place.is_wanted() {
         source.meter.take(entry.size);
         return Ok(());

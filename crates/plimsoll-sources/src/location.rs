@@ -14,10 +14,11 @@ use plimsoll_model::snapshot::GapStatus;
 
 use crate::archive::{Job, Workers, outermost, shown_path};
 use crate::decode::{Packing, Taken, packing, peek, unpack};
-use crate::digest::{Buffers, Input, Source, digest, log, plain};
+use crate::digest::{Buffers, Input, Source, digest, plain, text};
 use crate::folder::{self, Listing};
 use crate::store::{Item, Slot};
 use crate::tarball::looks_like_tar;
+use crate::times::is_installer_line;
 
 /// Small files that wait for a worker.
 const QUEUE: usize = 16;
@@ -82,7 +83,7 @@ fn has_something(source: &Source, error: Option<String>) -> Result<(), String> {
     drop(store);
     match error {
         Some(error) if !found => Err(error),
-        None if !found => Err("it holds nothing that a must-gather or an inspect has".into()),
+        None if !found => Err("it holds nothing that is known of a cluster or a machine".into()),
         error => {
             if let Some(error) = error {
                 source.gap(GapStatus::Cut, &source.name, error);
@@ -115,18 +116,23 @@ fn read_file(source: &Source, file: impl Read, size: u64) -> Result<Option<&'sta
     if let Some(notes) = source.reading.store().sources.get_mut(source.index) {
         (notes.files, notes.bytes) = (1, size);
     }
-    let origin = LogOrigin::Console { name: stem(&source.name).into() };
+    // A tail of the installer's log is one, too, so the first line that is whole must do.
+    let is_installer = head.split(|b| *b == b'\n').take(3).any(is_installer_line);
+    let (origin, kind) = if is_installer {
+        (LogOrigin::Installer, "installer")
+    } else {
+        (LogOrigin::Console { name: stem(&source.name).into() }, "console")
+    };
     let mut slot = Slot { source: source.index, member: 0, place: 0 };
     let name = source.name.clone();
-    let input = Input::Stream(&mut reader);
-    let end = log(source, &mut Buffers::default(), &mut slot, &name, origin, input);
+    let end = text(source, &mut slot, &name, origin, &mut reader);
     if let Err(error) = end {
         source.gap(GapStatus::Cut, &name, plain(&error));
     }
     if !speaks(source) {
         return Err("it is no archive, and no line of it looks like a log's".into());
     }
-    Ok(Some("console"))
+    Ok(Some(kind))
 }
 
 /// Whether a text is a log at all: something in it was looked for, or some line carries a time.
