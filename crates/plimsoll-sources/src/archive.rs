@@ -101,7 +101,10 @@ fn members(
         }
         let place = source.reading.wants.place(&path);
         if member.kind != MemberKind::File {
-            refuse_link(source, &full, &place);
+            if workers.is_some() {
+                (slot.member, slot.place) = (slot.member + 1, 0);
+            }
+            refuse_link(source, slot, &full, &place);
             continue;
         }
         source.count(&full, &path, &place, member.size);
@@ -161,8 +164,13 @@ fn ended(error: &io::Error, last: Option<&str>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-pub fn refuse_link(source: &Source, path: &str, place: &Place) {
-    if place.is_wanted() {
+pub fn refuse_link(source: &Source, slot: &mut Slot, path: &str, place: &Place) {
+    if place.keep && place.safe.is_some() {
+        if let Some(notes) = source.reading.store().sources.get_mut(source.index) {
+            machines::note(notes, path, place);
+        }
+        source.put_link(slot, path);
+    } else if place.is_wanted() {
         source.gap(GapStatus::Unreadable, path, "it is a link or a device, which are not followed");
     }
 }

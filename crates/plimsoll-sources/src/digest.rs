@@ -80,6 +80,11 @@ impl Source<'_> {
         slot.place += 1;
     }
 
+    /// A file with secrets that is a link: it is there, and what it leads to is not looked at.
+    pub fn put_link(&self, slot: &mut Slot, path: &str) {
+        self.put(slot, Item::File(path.into(), Vec::new()));
+    }
+
     pub fn put_object(&self, slot: &mut Slot, found: crate::store::FoundDocument) {
         self.put(slot, Item::Document(found));
     }
@@ -187,6 +192,12 @@ fn digest_kind(
             keep_logs(source, slot, file, units.finish(path, end.is_ok()));
             end
         }
+        Kind::BinaryJournal => {
+            let why = "a journal can be read only from the folder of a node, with node:FOLDER";
+            let folder = path.split("/var/log/journal").next().unwrap_or_default();
+            source.gap(GapStatus::NotCollected, format!("journal in {folder}"), why);
+            Ok(())
+        }
         Kind::HostName => with_whole(input, MAX_NAME, &mut buffers.whole, |text, _| {
             machines::name(source, file.machine.as_deref(), text);
         }),
@@ -282,6 +293,17 @@ pub fn text(
 ) -> io::Result<()> {
     let file = File { path, machine: None, depth: 0 };
     log(source, &mut Buffers::default(), slot, &file, origin, Input::Stream(stream))
+}
+
+/// A journal that a program writes while it is read.
+pub fn journal_of(
+    source: &Source,
+    slot: &mut Slot,
+    path: &str,
+    stream: &mut dyn Read,
+) -> io::Result<()> {
+    let file = File { path, machine: Some(String::new()), depth: 0 };
+    digest_kind(source, &mut Buffers::default(), slot, &file, Kind::Journal, Input::Stream(stream))
 }
 
 fn scanned(

@@ -22,6 +22,7 @@ mod layout;
 mod location;
 mod machines;
 mod matcher;
+mod node;
 mod object;
 mod private;
 mod repeats;
@@ -67,7 +68,8 @@ pub struct ReadError {
     pub reason: String,
 }
 
-/// Reads every location. One that cannot be read is a gap as long as another one can.
+/// Reads every location: a path, or `node:` and the root of a node. One that cannot be read is a gap
+/// as long as another one can.
 pub fn read(
     locations: &[PathBuf],
     needs: &Needs,

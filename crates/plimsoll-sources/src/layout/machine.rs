@@ -18,6 +18,7 @@ pub fn find(parts: &[&str]) -> Option<Found> {
     let rest = &parts[at..];
     let kind = match rest {
         ["etc", "hostname"] => Kind::HostName,
+        ["var", "log", "journal", _, _] => Kind::BinaryJournal,
         ["var", "log", "pods", pod, container, file] => {
             container_log(pod, container, file).unwrap_or(Kind::Other)
         }
@@ -40,6 +41,7 @@ fn is_known(parts: &[&str]) -> bool {
             ["etc", "hostname" | "mcs-machine-config-content.json"]
                 | ["var", "log", "pods", _, _, _]
         )
+        || matches!(parts, ["var", "log", "journal", _, file] if file.ends_with(".journal"))
 }
 
 /// `<namespace>_<pod>_<uid>/<container>/<restarts>.log`

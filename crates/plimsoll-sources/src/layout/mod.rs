@@ -47,6 +47,8 @@ pub enum Kind {
     Journal,
     /// The same, as `journalctl -o export` writes it.
     Export,
+    /// As journald keeps it. Only `journalctl` can read it.
+    BinaryJournal,
     /// The name of the machine whose files stand around this one.
     HostName,
     /// What the runtime knows of a container whose log stands beside it.
