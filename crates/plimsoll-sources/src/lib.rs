@@ -19,6 +19,7 @@ mod gather;
 mod hits;
 mod journal;
 mod layout;
+mod lines;
 mod location;
 mod machines;
 mod matcher;
@@ -42,6 +43,8 @@ use crate::decode::Meter;
 use crate::digest::{Reading, Source};
 use crate::folder::{Content, Entry};
 use crate::location::Location;
+
+pub use lines::LineScan;
 
 /// Told how far the reading is. Called from several threads.
 pub trait Progress: Sync {

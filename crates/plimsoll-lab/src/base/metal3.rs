@@ -32,6 +32,9 @@ pub(super) fn write(writer: &mut Writer) {
             }));
         }
         writer.put(firmware(params, host));
+        if !params.is_master(host) {
+            writer.put(preprovisioning_image(params, host));
+        }
     }
     writer.put(machine_set_object(params));
     writer.put(provisioning(params));
@@ -141,6 +144,20 @@ fn firmware(params: &BaseParams, host: &str) -> Value {
                 {"type": "ChangeDetected", "status": "False", "reason": "Success", "message": "", "lastTransitionTime": params.stamp(746), "observedGeneration": 1}
             ],
             "settings": {"BootMode": "Uefi", "LogicalProc": "Enabled", "ProcVirtualization": "Enabled", "SriovGlobalEnable": "Enabled", "SysProfile": "PerfOptimized"}
+        }
+    })
+}
+
+/// What a host boots to be inspected; masters were inspected from the bootstrap host.
+fn preprovisioning_image(params: &BaseParams, host: &str) -> Value {
+    let condition = |name: &str, status: &str, message: &str| json!({"type": name, "status": status, "reason": "ImageSuccess", "message": message, "lastTransitionTime": params.stamp(752), "observedGeneration": 1});
+    json!({
+        "apiVersion": "metal3.io/v1alpha1", "kind": "PreprovisioningImage", "metadata": meta(params, host, 748),
+        "spec": {"acceptFormats": ["iso", "initrd"], "architecture": "x86_64"},
+        "status": {
+            "architecture": "x86_64", "format": "iso", "networkData": {},
+            "imageUrl": format!("http://metal3-image-customization-service.{NAMESPACE}.svc.cluster.local/{}", uid("PreprovisioningImage", NAMESPACE, host)),
+            "conditions": [condition("Ready", "True", "Generated image"), condition("Error", "False", "")]
         }
     })
 }
