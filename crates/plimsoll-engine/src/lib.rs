@@ -7,6 +7,7 @@ mod ground;
 pub mod pack;
 pub mod predicate;
 mod rules;
+mod study;
 mod summary;
 mod verdict;
 
@@ -14,6 +15,7 @@ use plimsoll_causes::{Confidence, Explanation, Graph, RootFinding};
 use plimsoll_model::{Diagnosis, Needs, Snapshot};
 
 pub use pack::{LoadError, Pack, PackFile};
+pub use study::{Study, study};
 
 /// What a source must keep for this pack.
 pub fn needs(pack: &Pack) -> Needs {
@@ -22,7 +24,7 @@ pub fn needs(pack: &Pack) -> Needs {
 
 /// A weak sign that could be a root and that nothing explains is a probable root: better said than
 /// left among the unexplained, and never called confirmed.
-fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
+pub(crate) fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
     let (blamed, left): (Vec<usize>, Vec<usize>) =
         explanation.unexplained.iter().partition(|node| graph.nodes[**node].root.is_some());
     explanation.unexplained = left;

@@ -8,9 +8,13 @@
 pub mod base;
 pub mod case;
 pub mod check;
+pub mod corpus;
+pub mod dice;
 pub mod edit;
 pub mod expect;
+pub mod fault;
 pub mod kinds;
+pub mod sim;
 pub mod tree;
 
 mod objects;
