@@ -2,13 +2,17 @@
 //! environment, and nothing that can fail: what cannot be understood is a gap in the answer.
 
 mod answer;
+pub mod explain;
 pub mod facts;
 mod ground;
+pub mod lint;
 pub mod pack;
+mod page;
 pub mod predicate;
 mod rules;
 mod study;
 mod summary;
+pub mod symptoms;
 mod verdict;
 
 use plimsoll_causes::{Confidence, Explanation, Graph, RootFinding};

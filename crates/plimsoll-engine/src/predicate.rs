@@ -5,6 +5,8 @@
 //! nesting, number of nodes, and nodes × list sizes for comprehensions. Time is limited by that
 //! product rather than by a clock, so the same pack always behaves the same.
 
+mod words;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -13,6 +15,8 @@ use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
 use plimsoll_model::Value;
+
+pub use words::Words;
 
 const MAX_SOURCE: usize = 1500;
 const MAX_NESTING: usize = 24;

@@ -3,6 +3,15 @@
 use plimsoll_model::{Entity, EntityId, Value, clip};
 
 pub fn fill(template: &str, id: &EntityId, entity: Option<&Entity>) -> String {
+    replace(template, |path| lookup(path, id, entity))
+}
+
+/// Where no entity is meant: `<name>` for `{name}`.
+pub fn in_general(template: &str) -> String {
+    replace(template, |path| format!("<{path}>"))
+}
+
+fn replace(template: &str, value: impl Fn(&str) -> String) -> String {
     let mut out = String::with_capacity(template.len() + 32);
     let mut rest = template;
     while let Some(open) = rest.find('{') {
@@ -18,7 +27,7 @@ pub fn fill(template: &str, id: &EntityId, entity: Option<&Entity>) -> String {
             out.push_str(&rest[open..]);
             return out;
         };
-        out.push_str(&lookup(&after[..close], id, entity));
+        out.push_str(&value(&after[..close]));
         rest = &after[close + 1..];
     }
     out.push_str(rest);
@@ -69,6 +78,7 @@ mod tests {
         entity.facts.insert("addresses".into(), vec!["10.0.0.1", "::1"].into());
         let text = "{name}: {ready.status}, {addresses}, {mco.state} %{http_code} {open";
         let filled = fill(text, &id, Some(&entity));
+        assert_eq!(in_general("{name} at %{time}"), "<name> at %{time}");
         assert_eq!(filled, "master-1: False, 10.0.0.1, ::1, (unknown) %{http_code} {open");
     }
 }

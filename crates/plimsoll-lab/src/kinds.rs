@@ -103,6 +103,7 @@ pub const RESOURCES: &[Resource] = &[
     namespaced("ConfigMap", "", "v1", "configmaps", List),
     namespaced("Endpoints", "", "v1", "endpoints", List),
     namespaced("Event", "", "v1", "events", List),
+    namespaced("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", List),
     namespaced("Pod", "", "v1", "pods", Both),
     namespaced("Secret", "", "v1", "secrets", List),
     namespaced("Service", "", "v1", "services", List),

@@ -2,13 +2,15 @@
 //! of the result must hold.
 //!
 //! `base` makes clusters in must-gather layout, `edit` changes them by object rather than by file,
-//! `case` reads literate case files, `check` compares a diagnosis with what a case expects. What is
-//! not here: reading archives, states, causes. The lab never asks the engine what is true.
+//! `case` reads literate case files, `check` compares a diagnosis with what a case expects,
+//! `coverage` says which rules no case tests. What is not here: reading archives, states, causes. The
+//! lab never asks the engine what is true.
 
 pub mod base;
 pub mod case;
 pub mod check;
 pub mod corpus;
+pub mod coverage;
 pub mod dice;
 pub mod edit;
 pub mod expect;

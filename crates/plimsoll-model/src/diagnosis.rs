@@ -233,11 +233,16 @@ pub enum Cost {
 
 impl Diagnosis {
     pub fn json_schema() -> serde_json::Value {
-        let mut schema = schemars::schema_for!(Diagnosis).to_value();
-        if let Some(map) = schema.as_object_mut() {
-            map.insert("$id".into(), SCHEMA.into());
-            map.insert("title".into(), "Plimsoll diagnosis".into());
-        }
-        schema
+        titled(schemars::schema_for!(Diagnosis), SCHEMA, "Plimsoll diagnosis")
     }
+}
+
+/// A schema with the name of its format.
+pub(crate) fn titled(schema: schemars::Schema, id: &str, title: &str) -> serde_json::Value {
+    let mut schema = schema.to_value();
+    if let Some(map) = schema.as_object_mut() {
+        map.insert("$id".into(), id.into());
+        map.insert("title".into(), title.into());
+    }
+    schema
 }

@@ -8,6 +8,7 @@ pub mod diagnosis;
 pub mod entity;
 pub mod evidence;
 pub mod fact;
+pub mod knowledge;
 pub mod redact;
 pub mod snapshot;
 

@@ -1,17 +1,17 @@
 use std::fmt::Write;
 
-use plimsoll_model::Diagnosis;
+use serde::Serialize;
 
 use crate::safe;
 
-/// The diagnosis per contract, for scripts. Nothing is cut or replaced here; characters that a
+/// Any answer per contract, for scripts. Nothing is cut or replaced here; characters that a
 /// terminal would obey are written as JSON escapes, which read back as the same characters.
-pub fn json(d: &Diagnosis) -> String {
+pub fn json(answer: &impl Serialize) -> String {
     #[expect(
         clippy::expect_used,
         reason = "the model has string keys only and no failing serializer"
     )]
-    let plain = serde_json::to_string_pretty(d).expect("a diagnosis is always JSON");
+    let plain = serde_json::to_string_pretty(answer).expect("an answer is always JSON");
     let mut out = String::with_capacity(plain.len() + 1);
     for c in plain.chars() {
         if safe::is_unsafe(c) && c != '\n' {

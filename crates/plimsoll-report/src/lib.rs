@@ -6,9 +6,11 @@
 
 mod cascade;
 mod digest;
+mod explain;
 mod graph;
 mod html;
 mod json;
+mod knowledge;
 mod markdown;
 mod ring;
 mod safe;
@@ -20,8 +22,10 @@ mod wrap;
 use std::fmt;
 use std::str::FromStr;
 
+pub use explain::{explain_markdown, explain_text};
 pub use html::html;
 pub use json::json;
+pub use knowledge::{index_markdown, list_text};
 pub use markdown::markdown;
 pub use text::{EvidenceShown, TextOptions, text};
 

@@ -1,7 +1,7 @@
 //! The incident report that a person sends on: complete, in the order in which it is read.
 //! Escapes are in `markdown/escape.rs`; nothing untrusted gets here without one of them.
 
-mod escape;
+pub(crate) mod escape;
 
 use plimsoll_model::diagnosis::{Diagnosis, Root, Verdict};
 use plimsoll_model::{Evidence, Time};
@@ -32,11 +32,15 @@ pub fn markdown(d: &Diagnosis) -> String {
     out.join("\n") + "\n"
 }
 
-fn section(out: &mut Vec<String>, title: &str) {
+pub(crate) fn section(out: &mut Vec<String>, title: &str) {
     out.extend([String::new(), format!("## {title}"), String::new()]);
 }
 
-fn table(out: &mut Vec<String>, columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
+pub(crate) fn table(
+    out: &mut Vec<String>,
+    columns: &[&str],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) {
     out.push(format!("| {} |", columns.join(" | ")));
     out.push(format!("|{}", "---|".repeat(columns.len())));
     out.extend(rows.into_iter().map(|row| format!("| {} |", row.join(" | "))));

@@ -40,6 +40,16 @@ pub fn lines(text: &str) -> String {
     out.join("\n")
 }
 
+/// A whole document with its lines and columns kept; its length was bounded where it was read.
+pub fn document(text: &str) -> String {
+    let kept = text.chars().filter(|c| *c != '\r').map(|c| match c {
+        '\t' => ' ',
+        c if is_unsafe(c) && c != '\n' => char::REPLACEMENT_CHARACTER,
+        c => c,
+    });
+    kept.collect()
+}
+
 /// Controls (C0, DEL, C1), and the invisible: soft hyphen, zero-width and direction marks, line
 /// separators, variation selectors, tags, byte order mark.
 pub fn is_unsafe(c: char) -> bool {

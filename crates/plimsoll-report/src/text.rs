@@ -1,7 +1,7 @@
 //! The answer on one screen: verdict, roots with their cascades, what is left. Not here: all of
 //! the evidence, unless asked for; the HTML file has it.
 
-mod page;
+pub(crate) mod page;
 mod tree;
 
 use plimsoll_model::diagnosis::{

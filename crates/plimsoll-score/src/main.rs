@@ -50,6 +50,9 @@ struct Args {
     /// Make another corpus.
     #[arg(long, default_value_t = SEED)]
     seed: u64,
+    /// Another folder of packs and faults.
+    #[arg(long)]
+    knowledge: Option<PathBuf>,
     /// Leave out the rows of the cruder methods.
     #[arg(long)]
     quick: bool,
@@ -73,8 +76,8 @@ struct Done {
 }
 
 fn run(args: &Args) -> Result<bool> {
-    let knowledge = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../knowledge");
-    let (pack, faults) = load(&knowledge)?;
+    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../knowledge");
+    let (pack, faults) = load(&args.knowledge.clone().unwrap_or_else(own))?;
     let names = Names::of(&pack);
     let specs: Vec<Spec<'_>> = corpus::plan(&faults, args.seed)
         .into_iter()
@@ -91,12 +94,18 @@ fn run(args: &Args) -> Result<bool> {
     let done: Vec<Result<Done>> =
         specs.par_iter().map(|spec| one(&pack, &names, spec, args)).collect();
     let mut rows = Vec::new();
+    let mut unmade = 0;
     for found in done {
-        let Done { row, line } = found?;
-        if let Some(line) = line {
-            println!("{line}");
+        match found {
+            Ok(Done { row, line }) => {
+                line.iter().for_each(|line| println!("{line}"));
+                rows.push(row);
+            }
+            Err(error) => {
+                unmade += 1;
+                println!("not made: {error:#}");
+            }
         }
-        rows.push(row);
     }
     println!("{}", tally::table(&rows));
     // A part of the corpus is looked at, not judged.
@@ -105,12 +114,16 @@ fn run(args: &Args) -> Result<bool> {
     for sentence in &below {
         println!("below the floor: {sentence}");
     }
-    Ok(below.is_empty())
+    if unmade > 0 {
+        println!("{unmade} cases could not be made");
+    }
+    Ok(below.is_empty() && unmade == 0)
 }
 
 fn load(knowledge: &Path) -> Result<(Pack, Vec<Fault>)> {
     let mut files = Vec::new();
     let mut faults = Vec::new();
+    let mut wrong = Vec::new();
     for entry in walkdir::WalkDir::new(knowledge).sort_by_file_name() {
         let entry = entry?;
         let path = entry.path();
@@ -119,14 +132,18 @@ fn load(knowledge: &Path) -> Result<(Pack, Vec<Fault>)> {
             files.push(PackFile { path: shown, text: fs_err::read_to_string(path)? });
         } else if path.file_name().is_some_and(|name| name == "fault.md") {
             let shown = format!("knowledge/{shown}");
-            faults.push(parse_fault(&shown, &fs_err::read_to_string(path)?)?);
+            match parse_fault(&shown, &fs_err::read_to_string(path)?) {
+                Ok(fault) => faults.push(fault),
+                Err(error) => wrong.push(error.to_string()),
+            }
         }
     }
-    let pack = Pack::load(&files).map_err(|errors| {
-        let text: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        anyhow::anyhow!("{}", text.join("\n"))
-    })?;
-    Ok((pack, faults))
+    let pack = Pack::load(&files);
+    wrong.extend(pack.as_ref().err().into_iter().flatten().map(ToString::to_string));
+    match pack {
+        Ok(pack) if wrong.is_empty() => Ok((pack, faults)),
+        _ => bail!("{}", wrong.join("\n")),
+    }
 }
 
 fn one(pack: &Pack, names: &Names, spec: &Spec<'_>, args: &Args) -> Result<Done> {

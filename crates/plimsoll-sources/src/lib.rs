@@ -15,6 +15,7 @@ mod folder;
 mod gather;
 mod hits;
 mod layout;
+mod lines;
 mod location;
 mod matcher;
 mod object;
@@ -34,6 +35,8 @@ use crate::decode::Meter;
 use crate::digest::{Reading, Source};
 use crate::folder::{Content, Entry};
 use crate::location::Location;
+
+pub use lines::LineScan;
 
 /// Told how far the reading is. Called from several threads.
 pub trait Progress: Sync {

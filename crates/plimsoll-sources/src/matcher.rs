@@ -80,7 +80,15 @@ impl<'n> Matchers<'n> {
             let logs = &self.signatures[*index].logs;
             logs.is_empty() || logs.iter().any(|selector| origin.matches(selector))
         };
-        let set: Vec<usize> = self.usable.iter().copied().filter(meant).collect();
+        self.of(self.usable.iter().copied().filter(meant).collect())
+    }
+
+    /// For text of which the log is not known.
+    pub fn for_any_log(&self) -> Option<Arc<Matcher>> {
+        self.of(self.usable.clone())
+    }
+
+    fn of(&self, set: Vec<usize>) -> Option<Arc<Matcher>> {
         if set.is_empty() {
             return None;
         }

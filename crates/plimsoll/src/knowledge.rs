@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use include_dir::{Dir, DirEntry, include_dir};
-use plimsoll_engine::{LoadError, Pack, PackFile};
+use plimsoll_engine::{LoadError, Pack, PackFile, explain};
+use plimsoll_model::knowledge::FailureMode;
 
 use crate::exit::Failure;
 
@@ -14,28 +15,71 @@ const MAX_FILE: u64 = 4 << 20;
 const MAX_FILES: usize = 5000;
 const MAX_DEPTH: usize = 8;
 
+/// Rules, pages and cases of the packs, by path. A path of a user's pack begins with its folder as it
+/// was typed, so that an editor finds it.
+pub struct Files {
+    pub built_in: Vec<PackFile>,
+    pub added: Vec<PackFile>,
+}
+
 /// The built-in pack and the folders in `extra`, checked as one.
 pub fn load(extra: &[impl AsRef<Path>]) -> Result<Pack, Failure> {
-    let mut files = Vec::new();
-    built_in(&BUILT_IN, &mut files);
-    for folder in extra {
-        let own = files.len();
-        let folder = folder.as_ref();
-        read_folder(folder, folder, 0, &mut files)?;
-        if files.len() == own {
-            let message = format!("{}: no case.yaml below this folder", folder.display());
-            return Err(Failure::Unreadable(message));
+    Files::read(extra)?.load()
+}
+
+impl Files {
+    pub fn read(extra: &[impl AsRef<Path>]) -> Result<Self, Failure> {
+        let mut files = Self { built_in: Vec::new(), added: Vec::new() };
+        built_in(&BUILT_IN, &mut files.built_in);
+        for folder in extra {
+            let before = files.added.len();
+            let folder = folder.as_ref();
+            let shown = if folder == Path::new(".") { Path::new("") } else { folder };
+            read_folder(folder, shown, 0, &mut files.added)?;
+            let rules = |file: &PackFile| file.path.ends_with("case.yaml");
+            if !files.added[before..].iter().any(rules) {
+                let message = format!("{}: no case.yaml below this folder", folder.display());
+                return Err(Failure::Unreadable(message));
+            }
         }
+        Ok(files)
     }
-    Pack::load(&files).map_err(|errors| {
-        let lines: Vec<String> = errors.iter().take(20).map(LoadError::to_string).collect();
-        let more = errors.len().saturating_sub(lines.len());
-        let rest = if more > 0 { format!("\n  and {more} more") } else { String::new() };
-        Failure::Unreadable(format!(
-            "the knowledge pack does not load:\n  {}{rest}",
-            lines.join("\n  ")
-        ))
-    })
+
+    /// The files of the user's packs, or of the built-in one where there are none.
+    pub fn in_question(&self) -> &[PackFile] {
+        if self.added.is_empty() { &self.built_in } else { &self.added }
+    }
+
+    /// All packs as one, or everything that is wrong with them.
+    pub fn try_load(&self) -> Result<Pack, Vec<LoadError>> {
+        let all = self.built_in.iter().chain(&self.added);
+        let rules: Vec<PackFile> =
+            all.filter(|file| file.path.ends_with(".yaml")).cloned().collect();
+        Pack::load(&rules)
+    }
+
+    pub fn load(&self) -> Result<Pack, Failure> {
+        self.try_load().map_err(|errors| {
+            let lines: Vec<String> = errors.iter().take(20).map(LoadError::to_string).collect();
+            let more = errors.len().saturating_sub(lines.len());
+            let rest = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+            Failure::Unreadable(format!(
+                "the knowledge pack does not load:\n  {}{rest}",
+                lines.join("\n  ")
+            ))
+        })
+    }
+
+    /// A failure mode with the page that stands beside its rules.
+    pub fn failure_mode(&self, pack: &Pack, case: usize) -> Option<FailureMode> {
+        let page = pack.cases.get(case)?.path.replace("case.yaml", "case.md");
+        let found = self.built_in.iter().chain(&self.added).find(|file| file.path == page);
+        explain::failure_mode(pack, case, found.map(|file| file.text.as_str()))
+    }
+}
+
+fn is_of_a_pack(path: &Path) -> bool {
+    path.extension().is_some_and(|ext| ext == "yaml" || ext == "md")
 }
 
 fn built_in(folder: &Dir<'_>, files: &mut Vec<PackFile>) {
@@ -44,7 +88,7 @@ fn built_in(folder: &Dir<'_>, files: &mut Vec<PackFile>) {
             DirEntry::Dir(inner) => built_in(inner, files),
             DirEntry::File(file) => {
                 let path = file.path().to_string_lossy().into_owned();
-                if let (true, Some(text)) = (path.ends_with(".yaml"), file.contents_utf8()) {
+                if let (true, Some(text)) = (is_of_a_pack(file.path()), file.contents_utf8()) {
                     files.push(PackFile { path, text: text.into() });
                 }
             }
@@ -53,8 +97,8 @@ fn built_in(folder: &Dir<'_>, files: &mut Vec<PackFile>) {
 }
 
 fn read_folder(
-    root: &Path,
     folder: &Path,
+    shown: &Path,
     depth: usize,
     files: &mut Vec<PackFile>,
 ) -> Result<(), Failure> {
@@ -66,20 +110,17 @@ fn read_folder(
     entries.sort_by_key(fs_err::DirEntry::path);
     for entry in entries {
         let path = entry.path();
+        let shown = shown.join(entry.file_name());
         let kind = entry.file_type().map_err(unreadable)?;
         if kind.is_dir() && depth < MAX_DEPTH {
-            read_folder(root, &path, depth + 1, files)?;
-        } else if kind.is_file()
-            && path.extension().is_some_and(|e| e == "yaml")
-            && files.len() < MAX_FILES
-        {
+            read_folder(&path, &shown, depth + 1, files)?;
+        } else if kind.is_file() && is_of_a_pack(&path) && files.len() < MAX_FILES {
             if entry.metadata().map_err(unreadable)?.len() > MAX_FILE {
-                let message = format!("{}: too large for a pack file", path.display());
+                let message = format!("{}: too large for a pack file", shown.display());
                 return Err(Failure::Unreadable(message));
             }
             let text = fs_err::read_to_string(&path).map_err(unreadable)?;
-            let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-            files.push(PackFile { path: shown, text });
+            files.push(PackFile { path: shown.to_string_lossy().into_owned(), text });
         }
     }
     Ok(())

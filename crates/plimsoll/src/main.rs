@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod exit;
 mod knowledge;
+mod output;
 mod progress;
 
 use std::process::ExitCode;
@@ -19,6 +20,8 @@ fn main() -> ExitCode {
     };
     let result = match &args.command {
         Command::Diagnose(diagnose) => commands::diagnose::run(diagnose),
+        Command::Explain(explain) => commands::explain::run(explain),
+        Command::Knowledge(knowledge) => commands::knowledge::run(&knowledge.verb),
     };
     exit::finish(result)
 }

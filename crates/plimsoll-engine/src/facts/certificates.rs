@@ -1,4 +1,4 @@
-//! Secrets and ConfigMaps by existence, certificates by their dates and names, signing requests.
+//! Secrets and ConfigMaps by existence, certificates by their dates and names.
 //!
 //! No secret value becomes a fact: must-gathers keep only certificates, and of those only the
 //! subject, issuer, names and dates are read.
@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use plimsoll_model::{Entity, EntityId, Time};
 use plimsoll_yaml::Node;
-use x509_parser::prelude::{FromDer, GeneralName, X509Certificate, X509CertificationRequest};
+use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 use super::Facts;
 use super::object::Object;
@@ -75,7 +75,25 @@ pub fn secret(object: &Object<'_>) -> Facts {
             certificate_facts(object, &["data", key], &pem, &mut entity);
         }
     }
+    if !entity.facts.contains_key("notAfter") {
+        announced(object, &mut entity);
+    }
     vec![(object.namespaced_id("Secret"), entity)]
+}
+
+/// What the operator that rotates a certificate wrote beside it, where the gather cut the value out.
+fn announced(object: &Object<'_>, entity: &mut Entity) {
+    for (key, fact) in [("not-before", "notBefore"), ("not-after", "notAfter")] {
+        let name = format!("auth.openshift.io/certificate-{key}");
+        let path = ["metadata", "annotations", name.as_str()];
+        if let Some(time) = object.time(&path) {
+            entity.set(fact, time, object.cite_field(&path));
+        }
+    }
+    let path = ["metadata", "annotations", "auth.openshift.io/certificate-issuer"];
+    if let Some(issuer) = object.text(&path) {
+        entity.set("issuer", format!("CN={issuer}"), object.cite_field(&path));
+    }
 }
 
 fn existing(object: &Object<'_>) -> Entity {
@@ -116,7 +134,7 @@ fn certificate_facts(object: &Object<'_>, path: &[&str], pem: &[u8], entity: &mu
     entity.set("names", names, at);
 }
 
-fn name_of(name: &GeneralName<'_>) -> Option<String> {
+pub(super) fn name_of(name: &GeneralName<'_>) -> Option<String> {
     match name {
         GeneralName::DNSName(name) => Some((*name).to_string()),
         GeneralName::IPAddress(bytes) => match bytes.len() {
@@ -128,50 +146,6 @@ fn name_of(name: &GeneralName<'_>) -> Option<String> {
         },
         _ => None,
     }
-}
-
-pub fn signing_request(object: &Object<'_>) -> Facts {
-    let mut entity = Entity::default();
-    for (path, fact) in
-        [(&["spec", "signerName"][..], "signer"), (&["spec", "username"], "requestor")]
-    {
-        if let Some(text) = object.text(path) {
-            entity.set(fact, text, object.cite_field(path));
-        }
-    }
-    let conditions: Vec<String> =
-        object.conditions(&["status", "conditions"]).into_iter().map(|(kind, _, _)| kind).collect();
-    let at =
-        object.cite(&["status", "conditions"], format!("conditions: {}", conditions.join(", ")));
-    let has = |kind: &str| conditions.iter().any(|c| c == kind);
-    entity.set("pending", conditions.is_empty(), at.clone());
-    entity.set("approved", has("Approved"), at.clone());
-    entity.set("denied", has("Denied") || has("Failed"), at);
-    let issued = object.text(&["status", "certificate"]).is_some_and(|text| !text.is_empty());
-    entity.set("issued", issued, object.cite(&["status"], format!("certificate issued: {issued}")));
-    if let Some(created) = object.time(&["metadata", "creationTimestamp"]) {
-        entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
-    }
-    if let Some(node) = requested_node(object) {
-        let at = object.cite(&["spec", "request"], format!("CN=system:node:{node}"));
-        entity.set("node", node, at);
-    }
-    vec![(object.id("CertificateSigningRequest"), entity)]
-}
-
-/// The node that a kubelet's request names in its subject, else in its user name.
-fn requested_node(object: &Object<'_>) -> Option<String> {
-    let by_request = || {
-        let pem = STANDARD.decode(object.text(&["spec", "request"])?.trim()).ok()?;
-        let block = x509_parser::pem::Pem::iter_from_buffer(&pem).next()?.ok()?;
-        let (_, request) = X509CertificationRequest::from_der(&block.contents).ok()?;
-        let subject = &request.certification_request_info.subject;
-        let name = subject.iter_common_name().next()?.as_str().ok()?;
-        name.strip_prefix("system:node:").map(str::to_string)
-    };
-    by_request().or_else(|| {
-        object.text(&["spec", "username"])?.strip_prefix("system:node:").map(str::to_string)
-    })
 }
 
 /// `Secret/…` and `ConfigMap/…` ids that absence can be told of.

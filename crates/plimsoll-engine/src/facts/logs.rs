@@ -1,11 +1,13 @@
 //! Log hits become facts of the entity they speak of: `logs['kubelet-anonymous'].count`.
 //!
 //! A signature that did not hit is a fact only where a log was there to look into: count 0 for an
-//! entity whose logs were collected, nothing at all for one whose logs were not.
+//! entity whose logs were collected, nothing at all for one whose logs were not. The first log that
+//! a signature names is where its line must stand; the others are where it may be found as well, and
+//! their silence proves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_model::snapshot::{HitLine, RECENT_SECONDS};
+use plimsoll_model::snapshot::{Era, HitLine, RECENT_SECONDS};
 use plimsoll_model::{
     EntityId, Evidence, FactBase, LogFile, LogHits, LogOrigin, Snapshot, Time, Value,
 };
@@ -17,6 +19,8 @@ use crate::pack::{Pack, SignatureRule};
 #[derive(Default)]
 struct Found {
     count: u64,
+    /// A log that would hold the line was read to its end.
+    looked: bool,
     /// Of each log: its end, its recent hits, and when its last run of hits began.
     runs: Vec<(Option<Time>, u64, Option<Time>)>,
     lines: Vec<(Evidence, Option<Time>)>,
@@ -34,8 +38,15 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
             .collect();
         let mut found: BTreeMap<EntityId, Found> = BTreeMap::new();
         for log in &logs {
-            for (id, host) in covered(rule, &snapshot.logs[*log], base) {
-                found.entry(id).or_default().span(&snapshot.logs[*log], host.as_deref());
+            let log = &snapshot.logs[*log];
+            // What is not in a log that was cut off may have been in the rest of it.
+            let first = rule.spec.logs.first();
+            let is_first = first.is_none_or(|first| log.origin.matches(first));
+            for (id, host) in covered(rule, log, base) {
+                let only_by_logs = known_by_logs_alone(base, &id);
+                let entry = found.entry(id).or_default();
+                entry.looked |= log.complete && (is_first || only_by_logs);
+                entry.span(log, host.as_deref());
             }
         }
         for hits in snapshot.hits.iter().filter(|hits| hits.signature == index) {
@@ -50,6 +61,10 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
                 entry.lines.push((evidence(snapshot, log, line), line.time));
             }
         }
+        found.retain(|id, found| {
+            let everywhere = || id.kind != "Cluster" || whole(rule, &logs, snapshot, base);
+            found.count > 0 || (found.looked && everywhere())
+        });
         for (id, found) in found {
             store(base, id, &rule.spec.id, found);
         }
@@ -63,17 +78,18 @@ impl Found {
     }
 }
 
-/// Entities for which this log says "looked, and there was nothing", each with its host in the log.
+/// A machine that the API does not know has the logs that somebody saved, and no others.
+fn known_by_logs_alone(base: &FactBase, id: &EntityId) -> bool {
+    base.entities.get(id).is_none_or(|entity| entity.facts.keys().all(|fact| fact == "logs"))
+}
+
+/// Entities that this log speaks of, each with its host in the log.
 fn covered(
     rule: &SignatureRule,
     log: &LogFile,
     base: &FactBase,
 ) -> Vec<(EntityId, Option<String>)> {
     let plain = |id: EntityId| (id, None);
-    // What is not in a log that was cut off may have been in the rest of it.
-    if !log.complete {
-        return Vec::new();
-    }
     if let Some(template) = &rule.entity {
         if !template.contains('{') {
             return template.parse().ok().map(plain).into_iter().collect();
@@ -103,6 +119,34 @@ fn covered(
     }
 }
 
+/// Whether every running container that the first selector means left a log. A line about the whole
+/// cluster may stand in the log of any of them.
+fn whole(rule: &SignatureRule, logs: &[usize], snapshot: &Snapshot, base: &FactBase) -> bool {
+    let Some(first) = rule.spec.logs.first() else { return true };
+    let complete = logs.iter().map(|log| &snapshot.logs[*log]).filter(|log| log.complete);
+    let read: BTreeSet<(&str, &str, &str)> = complete
+        .filter_map(|log| match &log.origin {
+            LogOrigin::Container { namespace, pod, container, era: Era::Current } => {
+                Some((namespace.as_str(), pod.as_str(), container.as_str()))
+            }
+            _ => None,
+        })
+        .collect();
+    base.entities.iter().filter(|(id, _)| id.kind == PLACE).all(|(id, place)| {
+        let mut writes = place.facts.get("writes").into_iter().flat_map(Value::texts);
+        let namespace = id.namespace.as_deref().unwrap_or_default();
+        writes.all(|container| {
+            let meant = LogOrigin::Container {
+                namespace: namespace.into(),
+                pod: id.name.clone(),
+                container: container.into(),
+                era: Era::Current,
+            };
+            !meant.matches(first) || read.contains(&(namespace, id.name.as_str(), container))
+        })
+    })
+}
+
 /// The entity that a hit speaks of.
 fn target(
     rule: &SignatureRule,
@@ -123,8 +167,7 @@ fn target(
     if let ("Pod", LogOrigin::Container { namespace, pod, .. }) = (rule.on.as_str(), &log.origin) {
         return Some(EntityId::namespaced("Pod", namespace, pod));
     }
-    let whole = LogFile { complete: true, ..log.clone() };
-    covered(rule, &whole, base).into_iter().next().map(|(id, _)| id)
+    covered(rule, log, base).into_iter().next().map(|(id, _)| id)
 }
 
 fn place_of(base: &FactBase, namespace: &str, pod: &str) -> Option<String> {

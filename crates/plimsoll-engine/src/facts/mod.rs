@@ -6,6 +6,7 @@
 //! name.
 
 mod absence;
+mod admission;
 mod baremetal;
 mod certificates;
 mod cluster;
@@ -19,6 +20,7 @@ mod object;
 mod operators;
 mod pods;
 mod relations;
+mod requests;
 pub mod schema;
 mod workloads;
 
@@ -77,6 +79,8 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     machine_config::derive(&mut base);
     baremetal::derive(&mut base);
     cluster::derive(&mut base);
+    requests::derive(&lists, &mut base);
+    admission::derive(&lists, &mut base);
     pods::derive(snapshot, &lists, &mut base);
     events::derive(&lists, &mut base);
     logs::attach(pack, snapshot, &mut base);
@@ -95,15 +99,17 @@ fn facts_of(object: &Object<'_>) -> Facts {
         ("core", "events") => events::event(object),
         ("core", "configmaps") => certificates::config_map(object),
         ("core", "secrets") => certificates::secret(object),
-        ("certificates.k8s.io", "certificatesigningrequests") => {
-            certificates::signing_request(object)
-        }
+        ("certificates.k8s.io", "certificatesigningrequests") => requests::signing_request(object),
         ("machineconfiguration.openshift.io", "machineconfigpools") => machine_config::pool(object),
         ("machineconfiguration.openshift.io", "machineconfigs") => machine_config::config(object),
         ("metal3.io", "baremetalhosts") => baremetal::host(object),
         ("machine.openshift.io", "machines") => baremetal::machine(object),
+        ("core", "endpoints") => admission::endpoints(object),
+        ("apiregistration.k8s.io", "apiservices") => admission::api_service(object),
+        ("admissionregistration.k8s.io", _) => admission::webhooks(object),
         ("apps", "deployments") => workloads::deployment(object),
         ("apps", "daemonsets") => workloads::daemon_set(object),
+        ("core", "persistentvolumeclaims") => workloads::volume_claim(object),
         _ => Vec::new(),
     }
 }

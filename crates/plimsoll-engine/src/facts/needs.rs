@@ -10,7 +10,7 @@ pub fn needs(pack: &Pack) -> Needs {
         now: None,
         resources: resources(),
         signatures: pack.signatures.iter().map(|rule| rule.spec.clone()).collect(),
-        files: ["member_list", "endpoint_health", "alarm_list"]
+        files: ["member_list", "endpoint_health", "endpoint_status", "alarm_list"]
             .iter()
             .map(|name| format!("etcd_info/{name}.json"))
             .collect(),
@@ -65,9 +65,33 @@ fn resources() -> Vec<ResourceNeed> {
         dropping("machine.openshift.io", "machines", &["spec.providerSpec"]),
         dropping("apps", "deployments", &["spec.template"]),
         dropping("apps", "daemonsets", &["spec.template"]),
+        need("core", "persistentvolumeclaims"),
         within("core", "configmaps", &["kube-system", "openshift-etcd"]),
-        within("core", "secrets", &["openshift-machine-config-operator", "openshift-machine-api"]),
+        within(
+            "core",
+            "secrets",
+            &[
+                "openshift-config-managed",
+                "openshift-etcd",
+                "openshift-kube-apiserver",
+                "openshift-kube-apiserver-operator",
+                "openshift-kube-controller-manager",
+                "openshift-kube-controller-manager-operator",
+                "openshift-kube-scheduler",
+                "openshift-machine-api",
+                "openshift-machine-config-operator",
+            ],
+        ),
+        dropping("core", "endpoints", &["metadata.managedFields"]),
+        dropping(
+            "apiregistration.k8s.io",
+            "apiservices",
+            &["metadata.managedFields", "spec.caBundle"],
+        ),
     ];
+    for plural in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
+        all.push(dropping("admissionregistration.k8s.io", plural, &["metadata.managedFields"]));
+    }
     for plural in [
         "etcds",
         "kubeapiservers",

@@ -76,7 +76,10 @@ pub fn derive(pack: &Pack, base: &mut FactBase) {
                     link("request-of-host", host_named(base, node));
                 }
             }
-            "EtcdMember" => link("member-on-node", EntityId::cluster_scoped("Node", &id.name)),
+            "EtcdMember" => {
+                let node = fact("node").unwrap_or(&id.name);
+                link("member-on-node", EntityId::cluster_scoped("Node", node));
+            }
             "ClusterOperator" => {
                 for needed in pack.operators_needed_by(&id.name) {
                     link("operator-needs", EntityId::cluster_scoped("ClusterOperator", needed));

@@ -2,7 +2,7 @@
 
 use plimsoll_yaml::{Kind, Node};
 
-use super::LoadError;
+use super::{LoadError, Place};
 
 pub struct Fields<'n> {
     pub path: &'n str,
@@ -41,16 +41,19 @@ impl<'n> Fields<'n> {
     }
 
     pub fn error(&self, node: &Node, message: impl Into<String>) -> LoadError {
-        LoadError {
-            path: self.path.into(),
-            line: node.line.max(1),
-            column: node.column.max(1),
-            message: message.into(),
-        }
+        LoadError::at(&self.place_of(node), message)
     }
 
     pub fn here(&self, message: impl Into<String>) -> LoadError {
         self.error(self.node, message)
+    }
+
+    pub fn place(&self) -> Place {
+        self.place_of(self.node)
+    }
+
+    fn place_of(&self, node: &Node) -> Place {
+        Place { path: self.path.into(), line: node.line.max(1), column: node.column.max(1) }
     }
 
     pub fn get(&self, key: &str) -> Option<&'n Node> {

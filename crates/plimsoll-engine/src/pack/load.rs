@@ -222,6 +222,7 @@ impl<'n> Loader<'n> {
             self.errors.push(fields.here(format!("entity '{text}' is not a {on}")));
         }
         self.pack.signatures.push(SignatureRule {
+            at: fields.place(),
             spec: Signature { id, contains, pattern, logs },
             on,
             entity,
@@ -271,6 +272,7 @@ impl<'n> Loader<'n> {
             self.errors.push(fields.here("only a fault can be a root"));
         }
         let rule = StateRule {
+            at: fields.place(),
             case,
             named: fields.texts("named", &mut self.errors),
             summary: fields.required("summary", &mut self.errors),
@@ -491,6 +493,7 @@ impl<'n> Loader<'n> {
         let guard = self.predicate(&fields, "guard", &scope);
         let rule = CauseRule {
             id: format!("{}/{from}->{to}", self.pack.cases[case].id),
+            at: fields.place(),
             from: from_index,
             to: to_index,
             via,

@@ -30,6 +30,14 @@ pub struct LoadError {
     pub message: String,
 }
 
+/// Where a rule is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub path: String,
+    pub line: u32,
+    pub column: u32,
+}
+
 #[derive(Debug, Default)]
 pub struct Pack {
     pub cases: Vec<Case>,
@@ -59,6 +67,7 @@ pub struct Case {
 #[derive(Debug)]
 pub struct StateRule {
     pub id: String,
+    pub at: Place,
     pub case: usize,
     /// Kind of entity it is said of.
     pub on: String,
@@ -112,6 +121,7 @@ pub struct Recovery {
 pub struct CauseRule {
     /// `<case>/<from>-><to>`
     pub id: String,
+    pub at: Place,
     pub from: usize,
     pub to: usize,
     pub via: Via,
@@ -137,6 +147,7 @@ pub enum Via {
 
 #[derive(Debug)]
 pub struct SignatureRule {
+    pub at: Place,
     pub spec: Signature,
     pub on: String,
     /// Entity it speaks of, with `{capture}`; else the machine or pod whose log it is.
@@ -154,6 +165,13 @@ pub struct CheckRule {
     pub state: usize,
     pub how: String,
     pub cost: Cost,
+}
+
+impl LoadError {
+    pub fn at(place: &Place, message: impl Into<String>) -> Self {
+        let Place { path, line, column } = place.clone();
+        Self { path, line, column, message: message.into() }
+    }
 }
 
 impl Pack {

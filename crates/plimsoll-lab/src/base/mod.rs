@@ -5,6 +5,7 @@
 //! kubelet that did not know its node at boot. All of it is over, or never mattered. What is not
 //! here: a fault. Those are put in by edits.
 
+mod aggregation;
 mod archive;
 mod config;
 mod control_plane;
@@ -20,6 +21,7 @@ mod network;
 mod nodes;
 mod operators;
 mod pods;
+mod rotation;
 mod secrets;
 mod services;
 mod static_pods;
@@ -270,6 +272,8 @@ pub fn metal(params: &BaseParams) -> Tree {
         metal3::write(&mut writer);
     }
     secrets::write(&mut writer);
+    rotation::write(&mut writer);
+    aggregation::write(&mut writer);
     services::write(&mut writer);
     csrs::write(&mut writer);
     etcd::write(&mut writer);

@@ -3,6 +3,8 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
+use super::Talk;
+
 /// Name the root causes, how each produced every symptom, and where the proof is
 ///
 /// Exit codes: 0 healthy, 1 root causes found, 3 not provable from this data,
@@ -31,13 +33,8 @@ pub struct Diagnose {
     #[arg(long, value_name = "DIR")]
     pub pack: Vec<PathBuf>,
 
-    /// No progress and no notes on stderr
-    #[arg(long, short)]
-    pub quiet: bool,
-
-    /// No colour, even on a terminal
-    #[arg(long)]
-    pub no_color: bool,
+    #[command(flatten)]
+    pub talk: Talk,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

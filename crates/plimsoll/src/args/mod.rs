@@ -1,10 +1,14 @@
 //! What can be typed. Only structs: what it means is in `commands`.
 
 mod diagnose;
+mod explain;
+mod knowledge;
 
-use clap::{Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub use diagnose::{Diagnose, Output, ShownEvidence};
+pub use explain::Explain;
+pub use knowledge::{Knowledge, KnowledgeVerb, OfPacks, Pages, Test};
 
 /// From a broken bare-metal OpenShift cluster to its root causes, with proof.
 #[derive(Debug, Parser)]
@@ -17,4 +21,33 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Diagnose(Diagnose),
+    Explain(Explain),
+    Knowledge(Knowledge),
+}
+
+/// How much is said beside the answer.
+#[derive(Debug, ClapArgs)]
+pub struct Talk {
+    /// No progress and no notes on stderr
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// No colour, even on a terminal
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// Forms of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PageOutput {
+    Text,
+    Json,
+    Markdown,
+}
+
+/// Forms of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DataOutput {
+    Text,
+    Json,
 }

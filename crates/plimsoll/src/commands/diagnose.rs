@@ -1,4 +1,4 @@
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use plimsoll_model::diagnosis::Verdict;
 use plimsoll_model::{Diagnosis, Needs};
@@ -7,14 +7,13 @@ use plimsoll_sources::{NoProgress, Progress};
 
 use crate::args::{Diagnose, Output, ShownEvidence};
 use crate::exit::{Failure, Outcome};
+use crate::output::{print, text_options};
 use crate::progress::Bar;
-
-const WIDTH: usize = 80;
 
 pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
     let pack = crate::knowledge::load(&args.pack)?;
     let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
-    let bar = (!args.quiet && std::io::stderr().is_terminal()).then(Bar::new);
+    let bar = (!args.talk.quiet && std::io::stderr().is_terminal()).then(Bar::new);
     let progress: &dyn Progress = bar.as_ref().map_or(&NoProgress, |bar| bar);
     let read = plimsoll_sources::read(&args.sources, &needs, progress);
     if let Some(bar) = &bar {
@@ -38,28 +37,16 @@ fn render(args: &Diagnose, diagnosis: &Diagnosis) -> String {
         Output::Markdown => plimsoll_report::markdown(diagnosis),
         Output::Html => plimsoll_report::html(diagnosis),
         Output::Text => {
-            let choice = anstream::AutoStream::choice(&std::io::stdout());
             let options = TextOptions {
-                width: WIDTH,
-                color: !args.no_color && choice != anstream::ColorChoice::Never,
                 evidence: match args.evidence {
                     None => EvidenceShown::None,
                     Some(ShownEvidence::Root(number)) => EvidenceShown::Root(number),
                     Some(ShownEvidence::All) => EvidenceShown::All,
                 },
+                ..text_options(&args.talk)
             };
             plimsoll_report::text(diagnosis, &options)
         }
-    }
-}
-
-/// A reader that went away (`| head`) is no fault of ours.
-fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::Internal(anyhow::anyhow!(error).context("cannot write the answer")))
-        }
-        _ => Ok(()),
     }
 }
 

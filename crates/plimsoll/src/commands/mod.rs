@@ -1,1 +1,3 @@
 pub mod diagnose;
+pub mod explain;
+pub mod knowledge;

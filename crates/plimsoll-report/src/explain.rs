@@ -1,0 +1,121 @@
+//! What a pack knows of a failure mode, or of a line from a log, as a page. The order is the same in
+//! every form: what it is, what you see, why, how to confirm and fix it, then what the rules say.
+
+mod markdown;
+mod prose;
+mod text;
+
+use plimsoll_model::knowledge::{EdgeInfo, FailureMode, LineMatch, Scope, StateRole, SymptomKind};
+
+pub use markdown::explain_markdown;
+pub use text::explain_text;
+
+use crate::{safe, words};
+
+/// Packs write down how it is, and not what is believed: the title must not deny it.
+const FOLKLORE: &str = "Often said otherwise, and wrong";
+
+/// The sections of the page before and after what the rules say, with their headings.
+fn sections(mode: &FailureMode) -> ([(&'static str, &str); 5], (&'static str, &str)) {
+    let text = |of: fn(&plimsoll_model::knowledge::Page) -> &str| mode.page.as_ref().map_or("", of);
+    let before = [
+        ("What you see", text(|page| &page.what_you_see)),
+        ("Why", text(|page| &page.why)),
+        ("How to confirm", text(|page| &page.how_to_confirm)),
+        ("How to fix", text(|page| &page.how_to_fix)),
+        ("Is the fix safe", text(|page| &page.is_the_fix_safe)),
+    ];
+    (before, ("Sources", text(|page| &page.sources)))
+}
+
+/// `catalogue D05, area kubelet, can be a root cause (uncommon)`
+fn facts(mode: &FailureMode) -> String {
+    let catalogue =
+        mode.catalogue.as_ref().map(|number| format!("catalogue {}", safe::line(number)));
+    let area = (!mode.area.is_empty()).then(|| format!("area {}", safe::line(&mode.area)));
+    let priors: Vec<&str> = mode.states.iter().filter_map(|state| state.root.as_deref()).collect();
+    let root = match priors.first() {
+        Some(prior) => format!("can be a root cause ({})", safe::line(prior)),
+        None if mode.states.iter().all(|state| state.role == StateRole::Expected) => {
+            "planned work, never a fault".into()
+        }
+        None if mode.states.iter().all(|state| state.role == StateRole::Note) => {
+            "noted, never blamed".into()
+        }
+        None => "never a root cause: something else causes it".into(),
+    };
+    catalogue.into_iter().chain(area).chain([root]).collect::<Vec<_>>().join(", ")
+}
+
+/// `4.12..4.18, bare metal`; `every cluster` where nothing narrows it.
+pub(crate) fn scope(scope: &Scope) -> String {
+    let list = |names: &[String]| {
+        let names: Vec<String> = names.iter().map(|name| safe::line(name)).collect();
+        (!names.is_empty()).then(|| names.join(" or "))
+    };
+    let versions = scope.versions.as_ref().map(|range| safe::line(range));
+    let parts: Vec<String> =
+        versions.into_iter().chain(list(&scope.platforms)).chain(list(&scope.topologies)).collect();
+    if parts.is_empty() { "every cluster".into() } else { parts.join(", ") }
+}
+
+/// What each state applies to; one sentence where they agree.
+fn applies(mode: &FailureMode) -> Vec<String> {
+    let mut scopes: Vec<&Scope> = mode.states.iter().map(|state| &state.applies).collect();
+    scopes.sort();
+    scopes.dedup();
+    match scopes.as_slice() {
+        [] => Vec::new(),
+        [only] => vec![scope(only)],
+        _ => {
+            let all = mode.states.iter();
+            all.map(|state| format!("{}: {}", safe::line(&state.id), scope(&state.applies)))
+                .collect()
+        }
+    }
+}
+
+/// `usually, after 5m..1h`
+fn strength(edge: &EdgeInfo) -> String {
+    let keeps = if edge.keeps { "keeps it going, " } else { "" };
+    let delay = edge.delay.as_ref().map(|delay| format!(", after {}", safe::line(delay)));
+    format!("{keeps}{}{}", safe::line(&edge.likelihood), delay.unwrap_or_default())
+}
+
+fn folklore(mode: &FailureMode) -> impl Iterator<Item = &String> {
+    mode.states.iter().flat_map(|state| &state.folklore)
+}
+
+/// States beside the one that the folder is named for, with what each means.
+fn other_states(mode: &FailureMode) -> impl Iterator<Item = &plimsoll_model::knowledge::StateInfo> {
+    mode.states.iter().filter(|state| state.id != mode.id)
+}
+
+/// Where the words of a match come from.
+fn origin(found: &LineMatch) -> String {
+    let words: Vec<String> = found.words.iter().map(|word| safe::line(word)).collect();
+    match found.kind {
+        SymptomKind::Log => {
+            let logs: Vec<String> = found.logs.iter().map(|log| safe::line(log)).collect();
+            let place = if logs.is_empty() { "any log".into() } else { logs.join(" or ") };
+            format!("signature {} (in {place})", words.join(", "))
+        }
+        SymptomKind::Message => format!("a message with \"{}\"", words.join("\" and \"")),
+        SymptomKind::Reason => format!("the reason {}", words.join(", ")),
+    }
+}
+
+fn captures(found: &LineMatch) -> Option<String> {
+    let all = found.captures.iter();
+    let all: Vec<String> =
+        all.map(|(name, value)| format!("{} = {}", safe::line(name), safe::line(value))).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+fn unknown_lines(count: u64) -> Option<String> {
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    (count > 0).then(|| {
+        let verb = if count == 1 { "is" } else { "are" };
+        format!("{} {verb} known to no failure mode.", words::counted(count, "line"))
+    })
+}
