@@ -354,21 +354,27 @@ fn truth(world: &World<'_>, happenings: &[Happening]) -> Truth {
     // For every event, what is seen of it, or of the nearest events behind it.
     let mut seen: Vec<BTreeSet<StateRef>> = Vec::new();
     for happening in happenings {
-        let behind: BTreeSet<StateRef> =
-            happening.causes.iter().flat_map(|&cause| seen[cause].clone()).collect();
         let Some(sign) = sign(world, &happening.what) else {
+            let before = happening.causes.iter().filter_map(|&cause| seen.get(cause));
+            let behind = before.flatten().cloned().collect();
             seen.push(behind);
             continue;
         };
-        for cause in behind.into_iter().filter(|cause| *cause != sign) {
-            truth.links.insert((cause, sign.clone()));
-        }
-        if matches!(happening.what, What::Fault(_)) {
-            truth.roots.push(sign.clone());
-        } else {
-            truth.symptoms.insert(sign.clone());
+        match happening.what {
+            What::Fault(_) => truth.roots.push(sign.clone()),
+            _ => {
+                truth.symptoms.insert(sign.clone());
+            }
         }
         seen.push(BTreeSet::from([sign]));
+    }
+    // What lasts may get a second cause later: that one keeps it up as well.
+    for (number, happening) in happenings.iter().enumerate() {
+        let Some(sign) = sign(world, &happening.what) else { continue };
+        let behind = happening.causes.iter().filter(|&&cause| cause != number);
+        for cause in behind.flat_map(|&cause| &seen[cause]).filter(|cause| **cause != sign) {
+            truth.links.insert((cause.clone(), sign.clone()));
+        }
     }
     truth
 }
