@@ -312,10 +312,6 @@ fn sign(world: &World<'_>, what: &What) -> Option<StateRef> {
         let entity = EntityId::namespaced("Pod", &pod.namespace, &pod.name);
         Some(StateRef { id: id.into(), entity })
     };
-    let in_machine_api = |id: &str, kind: &str, name: &str| {
-        let entity = EntityId::namespaced(kind, "openshift-machine-api", name);
-        Some(StateRef { id: id.into(), entity })
-    };
     match what {
         What::Fault(root) => Some(root.clone()),
         What::NodeUnknown(node) | What::NodeNotReady(node) => {
@@ -335,7 +331,7 @@ fn sign(world: &World<'_>, what: &What) -> Option<StateRef> {
         What::MemberDown(node) => cluster_scoped("etcd-member-unhealthy", "EtcdMember", node),
         What::ConfigStuck { node, .. } => cluster_scoped("node-config-degraded", "Node", node),
         What::PoolDegraded(pool) => cluster_scoped("pool-degraded", "MachineConfigPool", pool),
-        What::MachineWaits(machine) => in_machine_api("machine-without-node", "Machine", machine),
+        What::MachineWaits(machine) => cluster_scoped("machine-without-node", "Machine", machine),
         What::MasterMissing(_) => {
             cluster_scoped("control-plane-node-missing", "Cluster", "cluster")
         }
