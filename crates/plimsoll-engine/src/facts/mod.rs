@@ -17,6 +17,7 @@ mod ignition;
 mod logs;
 mod machine_config;
 mod needs;
+mod node_root;
 mod nodes;
 mod object;
 mod operators;
@@ -67,6 +68,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
         }
     }
     etcd::extract(snapshot, &mut base, &mut problems);
+    node_root::extract(snapshot, &mut base);
     base.entities.entry(EntityId::cluster()).or_default();
     let doubtful: Vec<&Document> = snapshot
         .documents

@@ -13,6 +13,7 @@ pub fn needs(pack: &Pack) -> Needs {
         files: ["member_list", "endpoint_health", "endpoint_status", "alarm_list"]
             .iter()
             .map(|name| format!("etcd_info/{name}.json"))
+            .chain(super::node_root::FILES.iter().map(|path| (*path).into()))
             .collect(),
     }
 }

@@ -1,11 +1,19 @@
-//! What a path in a gather stands for, and whether anybody asked for it.
+//! What a path in a source stands for, and whether anybody asked for it.
 //!
-//! Only names are judged here. What a file really holds is found out when it is read.
+//! Only names are judged here. What a file really holds is found out when it is read. This file
+//! knows must-gathers and inspects; the other layouts have a file each.
+
+mod bundle;
+mod insights;
+mod machine;
+mod sos;
 
 use std::collections::BTreeMap;
 
 use plimsoll_model::LogOrigin;
 use plimsoll_model::snapshot::{Era, Needs, ResourceNeed};
+
+use crate::private::Safe;
 
 /// Folders that stand directly in the root of a gather. Whatever comes before is arbitrary.
 const ROOT_FOLDERS: [&str; 15] = [
@@ -33,11 +41,25 @@ const ARCHIVE_ENDINGS: [&str; 7] =
 pub enum Kind {
     Object(ObjectPlace),
     Log(LogOrigin),
+    /// Lines picked out of a log: what is not in them may still have been in the log.
+    Excerpt(LogOrigin),
+    /// A journal of all units.
+    Journal,
+    /// The same, as `journalctl -o export` writes it.
+    Export,
+    /// As journald keeps it. Only `journalctl` can read it.
+    BinaryJournal,
+    /// The name of the machine whose files stand around this one.
+    HostName,
+    /// What the runtime knows of a container whose log stands beside it.
+    Labels,
     /// An archive inside the archive.
     Archive,
     Timestamp,
     /// What the gather itself, or `oc` on its behalf, had to say.
     GatherLog,
+    /// A text whose first lines tell whether it is a log of the installer.
+    Text,
     Other,
 }
 
@@ -50,17 +72,66 @@ pub struct ObjectPlace {
     pub name: Option<String>,
 }
 
+/// How a source is laid out, in the order in which it names a source that has several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layout {
+    Gather,
+    AgentGather,
+    LogBundle,
+    Sosreport,
+    Node,
+    Insights,
+    Installer,
+}
+
+impl Layout {
+    /// As in `SourceInfo::kind`. `None`: a must-gather or an inspect.
+    pub fn kind(self) -> Option<&'static str> {
+        match self {
+            Layout::Gather => None,
+            Layout::AgentGather => Some("agent-gather"),
+            Layout::LogBundle => Some("log-bundle"),
+            Layout::Sosreport => Some("sosreport"),
+            Layout::Node => Some("node"),
+            Layout::Insights => Some("insights"),
+            Layout::Installer => Some("installer"),
+        }
+    }
+}
+
+/// A file among those of one machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// Parts of the path below the machine's folder.
+    pub below: usize,
+    /// Host name or address, where the folder's name is one.
+    pub name: Option<String>,
+    /// A folder of the machine that is there as a whole, if this file stands in one.
+    pub whole: Option<&'static str>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub kind: Kind,
     /// Asked for by `Needs::files`.
     pub keep: bool,
+    /// The only form in which a file with secrets is kept.
+    pub safe: Option<Safe>,
+    pub machine: Option<Inside>,
+    pub layout: Option<Layout>,
 }
 
 impl Place {
     pub fn is_wanted(&self) -> bool {
         self.keep || self.kind != Kind::Other
     }
+}
+
+/// What one of the layouts makes of a path.
+struct Found {
+    kind: Kind,
+    layout: Layout,
+    machine: Option<Inside>,
 }
 
 /// `Needs`, ready to be asked about one path after the other.
@@ -80,15 +151,40 @@ impl<'n> Wants<'n> {
 
     pub fn place(&self, path: &str) -> Place {
         let parts: Vec<&str> = path.split('/').collect();
-        let root = root_index(&parts);
-        let keep = self.globs.iter().any(|glob| matches_below_root(glob, &parts, root));
-        let kind = (root..parts.len())
+        let gather_root = root_index(&parts);
+        let found = (gather_root..parts.len())
             .filter(|at| ROOT_FOLDERS.contains(&parts[*at]))
             .find_map(|at| self.layout(&parts[at..]))
-            .or_else(|| root_file(&parts[root..]))
-            .or_else(|| is_archive(path).then_some(Kind::Archive))
-            .unwrap_or(Kind::Other);
-        Place { kind, keep }
+            .map(|kind| Found { kind, layout: Layout::Gather, machine: ondisk(&parts) })
+            .or_else(|| self.other_layout(&parts));
+        let (kind, layout, machine) = match found {
+            Some(found) => (found.kind, Some(found.layout), found.machine),
+            None => (Kind::Other, None, None),
+        };
+        let root = match &machine {
+            Some(machine) => gather_root.max(parts.len().saturating_sub(machine.below)),
+            None => gather_root,
+        };
+        let keep = self.globs.iter().any(|glob| matches_below_root(glob, &parts, root));
+        let kind = match kind {
+            Kind::Other => root_file(&parts[gather_root..])
+                .or_else(|| is_archive(path).then_some(Kind::Archive))
+                .or_else(|| (layout.is_none() && is_text(&parts)).then_some(Kind::Text))
+                .unwrap_or(Kind::Other),
+            kind => kind,
+        };
+        Place { kind, keep, safe: Safe::of(&parts), machine, layout }
+    }
+
+    fn other_layout(&self, parts: &[&str]) -> Option<Found> {
+        let found = bundle::find(parts)
+            .or_else(|| sos::find(parts))
+            .or_else(|| machine::find(parts))
+            .or_else(|| insights::find(parts))?;
+        Some(match found.kind {
+            Kind::Object(place) => Found { kind: self.if_needed(place), ..found },
+            _ => found,
+        })
     }
 
     /// The needs that an object of this place and name answers; none when nobody asked.
@@ -155,6 +251,7 @@ impl<'n> Wants<'n> {
                 Some(Kind::Log(LogOrigin::StaticPod { component: (*component).into(), node }))
             }
             ["machine_config_termination_logs", node, _] => Some(console(node)),
+            ["machine_config_ondisk", _, _] => Some(Kind::Other),
             _ => None,
         }
     }
@@ -195,6 +292,19 @@ impl<'n> Wants<'n> {
         });
         if needed { Kind::Object(place) } else { Kind::Other }
     }
+}
+
+/// Files that a must-gather brings from the disk of a node.
+fn ondisk(parts: &[&str]) -> Option<Inside> {
+    let [.., "machine_config_ondisk", node, _] = parts else { return None };
+    Some(Inside { below: 1, name: Some((*node).into()), whole: None })
+}
+
+/// A file whose first lines are worth a look. Nothing below `auth` ever is.
+fn is_text(parts: &[&str]) -> bool {
+    let [folders @ .., file] = parts else { return false };
+    let looked_at = [".log", ".txt", ".out"].iter().any(|end| file.ends_with(end));
+    looked_at && !folders.contains(&"auth") && !folders.iter().any(|f| ROOT_FOLDERS.contains(f))
 }
 
 fn root_file(below_root: &[&str]) -> Option<Kind> {
