@@ -34,14 +34,7 @@ pub fn config_map(object: &Object<'_>) -> Facts {
                 .collect();
             let at = object.cite(&["data"], format!("endpoints: {}", endpoints.join(", ")));
             entity.set("endpoints", endpoints, at);
-            let keys: Vec<String> = object
-                .node(&["data"])
-                .map(Node::entries)
-                .unwrap_or_default()
-                .iter()
-                .map(|(key, _)| key.name.clone())
-                .collect();
-            entity.set("keys", keys, object.cite(&["data"], "data"));
+            entity.set("keys", data_keys(object), object.cite(&["data"], "data"));
         }
         ("kube-system", "cluster-config-v1") => install_config(object, &mut entity),
         _ => {}
@@ -78,6 +71,7 @@ pub fn secret(object: &Object<'_>) -> Facts {
     if !entity.facts.contains_key("notAfter") {
         announced(object, &mut entity);
     }
+    entity.set("keys", data_keys(object), object.cite(&["data"], "keys of data"));
     vec![(object.namespaced_id("Secret"), entity)]
 }
 
@@ -96,6 +90,11 @@ fn announced(object: &Object<'_>, entity: &mut Entity) {
     }
 }
 
+fn data_keys(object: &Object<'_>) -> Vec<String> {
+    let entries = object.node(&["data"]).map(Node::entries).unwrap_or_default();
+    entries.iter().map(|(key, _)| key.name.clone()).collect()
+}
+
 fn existing(object: &Object<'_>) -> Entity {
     let mut entity = Entity::default();
     entity.set("exists", true, object.cite_field(&["metadata", "name"]));
@@ -105,33 +104,54 @@ fn existing(object: &Object<'_>) -> Entity {
     entity
 }
 
+/// What a certificate says of itself.
+pub struct Certificate {
+    pub subject: String,
+    pub issuer: String,
+    pub common_name: Option<String>,
+    pub not_before: Option<Time>,
+    pub not_after: Option<Time>,
+    pub names: Vec<String>,
+    /// All of it in a sentence.
+    pub text: String,
+}
+
 /// The first certificate of a PEM text.
-fn certificate_facts(object: &Object<'_>, path: &[&str], pem: &[u8], entity: &mut Entity) {
-    let Some(Ok(block)) = x509_parser::pem::Pem::iter_from_buffer(pem).next() else { return };
-    let Ok((_, certificate)) = X509Certificate::from_der(&block.contents) else { return };
+pub fn first_certificate(pem: &[u8]) -> Option<Certificate> {
+    let block = x509_parser::pem::Pem::iter_from_buffer(pem).next()?.ok()?;
+    let (_, certificate) = X509Certificate::from_der(&block.contents).ok()?;
     let subject = certificate.subject().to_string();
     let issuer = certificate.issuer().to_string();
-    let not_before = Time::from_second(certificate.validity().not_before.timestamp());
-    let not_after = Time::from_second(certificate.validity().not_after.timestamp());
+    let validity = certificate.validity();
+    let name = certificate.subject().iter_common_name().next();
     let text = format!(
         "{subject}, issued by {issuer}, valid {} to {}",
-        certificate.validity().not_before,
-        certificate.validity().not_after
+        validity.not_before, validity.not_after
     );
-    let at = object.cite(path, text);
-    entity.set("subject", subject, at.clone());
-    entity.set("issuer", issuer, at.clone());
-    if let (Ok(not_before), Ok(not_after)) = (not_before, not_after) {
+    let names = certificate.subject_alternative_name().ok().flatten();
+    Some(Certificate {
+        subject,
+        issuer,
+        common_name: name.and_then(|name| name.as_str().ok()).map(str::to_string),
+        not_before: Time::from_second(validity.not_before.timestamp()).ok(),
+        not_after: Time::from_second(validity.not_after.timestamp()).ok(),
+        names: names
+            .map(|found| found.value.general_names.iter().filter_map(name_of).collect())
+            .unwrap_or_default(),
+        text,
+    })
+}
+
+fn certificate_facts(object: &Object<'_>, path: &[&str], pem: &[u8], entity: &mut Entity) {
+    let Some(certificate) = first_certificate(pem) else { return };
+    let at = object.cite(path, &certificate.text);
+    entity.set("subject", certificate.subject, at.clone());
+    entity.set("issuer", certificate.issuer, at.clone());
+    if let (Some(not_before), Some(not_after)) = (certificate.not_before, certificate.not_after) {
         entity.set("notBefore", not_before, at.clone());
         entity.set("notAfter", not_after, at.clone());
     }
-    let names: Vec<String> = certificate
-        .subject_alternative_name()
-        .ok()
-        .flatten()
-        .map(|extension| extension.value.general_names.iter().filter_map(name_of).collect())
-        .unwrap_or_default();
-    entity.set("names", names, at);
+    entity.set("names", certificate.names, at);
 }
 
 pub(super) fn name_of(name: &GeneralName<'_>) -> Option<String> {

@@ -16,6 +16,8 @@ pub fn cluster_version(object: &Object<'_>) -> Facts {
             "Available" => "available",
             "Progressing" => "progressing",
             "Failing" => "failing",
+            "ReleaseAccepted" => "releaseAccepted",
+            "Upgradeable" => "upgradeable",
             _ => continue,
         };
         entity.set(fact, value, evidence);

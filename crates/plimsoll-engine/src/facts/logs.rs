@@ -9,10 +9,11 @@
 //! their silence proves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use plimsoll_model::snapshot::{Era, HitLine, RECENT_SECONDS};
 use plimsoll_model::{
-    EntityId, Evidence, FactBase, LogFile, LogHits, LogOrigin, Snapshot, Time, Value,
+    Entity, EntityId, Evidence, FactBase, LogFile, LogHits, LogOrigin, Snapshot, Time, Value,
 };
 
 use super::pods::PLACE;
@@ -120,19 +121,25 @@ fn covered(
     }
     match (rule.on.as_str(), &log.origin) {
         ("Cluster", _) => vec![plain(EntityId::cluster())],
-        ("Pod", LogOrigin::Container { namespace, pod, .. }) => {
+        ("Pod", LogOrigin::Container { namespace, pod, .. }) if !pod.is_empty() => {
             let id = EntityId::namespaced("Pod", namespace, pod);
             base.entities.contains_key(&id).then_some(plain(id)).into_iter().collect()
         }
         ("Node" | "BareMetalHost", origin) => {
+            let hosts = || log.hosts.iter().filter(|host| is_name(host)).cloned();
+            let by_place = || log.machine.iter().cloned();
             let names: BTreeSet<String> = match origin {
                 LogOrigin::Unit { node: Some(node), .. } => BTreeSet::from([node.clone()]),
-                LogOrigin::Unit { node: None, .. } => log.hosts.iter().cloned().collect(),
+                LogOrigin::Unit { node: None, .. } => {
+                    let hosts: BTreeSet<String> = hosts().collect();
+                    if hosts.is_empty() { by_place().collect() } else { hosts }
+                }
                 LogOrigin::StaticPod { node, .. } => BTreeSet::from([node.clone()]),
                 LogOrigin::Container { namespace, pod, .. } => {
-                    place_of(base, namespace, pod).into_iter().collect()
+                    place_of(base, namespace, pod).into_iter().chain(by_place()).take(1).collect()
                 }
-                LogOrigin::Console { name } => BTreeSet::from([name.clone()]),
+                LogOrigin::Console { name } => by_place().chain([name.clone()]).take(1).collect(),
+                LogOrigin::Installer => BTreeSet::new(),
             };
             names.into_iter().map(|name| (machine(base, &rule.on, &name), Some(name))).collect()
         }
@@ -180,15 +187,31 @@ fn target(
         for (name, value) in &hits.captures {
             text = text.replace(&format!("{{{name}}}"), value);
         }
-        return (!text.contains('{')).then(|| text.parse().ok()).flatten();
+        let id: EntityId = (!text.contains('{')).then(|| text.parse().ok()).flatten()?;
+        return Some(if id.kind == "BareMetalHost" { host_of(base, id) } else { id });
     }
-    if let (Some(host), "Node" | "BareMetalHost") = (&hits.host, rule.on.as_str()) {
+    if let (Some(host), "Node" | "BareMetalHost") =
+        (hits.host.as_deref().filter(|host| is_name(host)), rule.on.as_str())
+    {
         return Some(machine(base, &rule.on, host));
     }
     if let ("Pod", LogOrigin::Container { namespace, pod, .. }) = (rule.on.as_str(), &log.origin) {
-        return Some(EntityId::namespaced("Pod", namespace, pod));
+        return (!pod.is_empty()).then(|| EntityId::namespaced("Pod", namespace, pod));
     }
     covered(rule, log, base).into_iter().next().map(|(id, _)| id)
+}
+
+/// The host that Ironic calls by its own id, or by `namespace~name`.
+fn host_of(base: &FactBase, id: EntityId) -> EntityId {
+    let short = id.name.rsplit('~').next().unwrap_or(&id.name);
+    let registered =
+        |entity: &Entity| entity.facts.get("provisioningId").and_then(Value::text) == Some(short);
+    let known = base
+        .entities
+        .iter()
+        .find(|(other, entity)| other.kind == id.kind && registered(entity))
+        .map(|(other, _)| other.clone());
+    known.unwrap_or_else(|| EntityId::cluster_scoped(&id.kind, short))
 }
 
 fn place_of(base: &FactBase, namespace: &str, pod: &str) -> Option<String> {
@@ -196,12 +219,20 @@ fn place_of(base: &FactBase, namespace: &str, pod: &str) -> Option<String> {
     place.facts.get("node").and_then(Value::text).map(str::to_string)
 }
 
-/// The machine of that host name: the API may know it by its full name, or not at all.
-fn machine(base: &FactBase, kind: &str, host: &str) -> EntityId {
+/// A machine that was given no name yet calls itself localhost, as all others do.
+fn is_name(host: &str) -> bool {
+    !host.starts_with("localhost")
+}
+
+/// The machine of that host name or address: the API may know it by its full name, or not at all.
+pub fn machine(base: &FactBase, kind: &str, host: &str) -> EntityId {
     let short = |name: &str| name.split('.').next().unwrap_or(name).to_string();
     let exact = EntityId::cluster_scoped(kind, host);
     if base.entities.contains_key(&exact) {
         return exact;
+    }
+    if let Some(id) = host.parse().ok().and_then(|address| by_address(base, kind, address)) {
+        return id;
     }
     let same = |id: &&EntityId| id.kind == kind && short(&id.name) == short(host);
     let mentioned = |id: &&EntityId| id.kind == kind && names(host, &id.name);
@@ -211,6 +242,15 @@ fn machine(base: &FactBase, kind: &str, host: &str) -> EntityId {
         .or_else(|| base.entities.keys().find(mentioned))
         .cloned()
         .unwrap_or(exact)
+}
+
+fn by_address(base: &FactBase, kind: &str, address: IpAddr) -> Option<EntityId> {
+    let has = |entity: &Entity| {
+        let addresses = entity.facts.get("addresses");
+        addresses.is_some_and(|all| all.texts().any(|text| text.parse() == Ok(address)))
+    };
+    let mut all = base.entities.iter().filter(|(id, _)| id.kind == kind);
+    all.find(|(_, entity)| has(entity)).map(|(id, _)| id.clone())
 }
 
 /// Whether `text` holds `name` as a whole: `worker-1-console` names worker-1, `worker-10` does not.

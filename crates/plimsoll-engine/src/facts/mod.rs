@@ -12,10 +12,12 @@ mod certificates;
 mod cluster;
 mod etcd;
 mod events;
+mod hosts;
 mod ignition;
 mod logs;
 mod machine_config;
 mod needs;
+mod node_root;
 mod nodes;
 mod object;
 mod operators;
@@ -66,6 +68,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
         }
     }
     etcd::extract(snapshot, &mut base, &mut problems);
+    node_root::extract(snapshot, &mut base);
     base.entities.entry(EntityId::cluster()).or_default();
     let doubtful: Vec<&Document> = snapshot
         .documents
@@ -85,6 +88,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     admission::derive(&lists, &mut base);
     pods::derive(snapshot, &lists, &mut base);
     events::derive(&lists, &mut base);
+    hosts::derive(&lists, &mut base);
     logs::attach(pack, snapshot, &mut base);
     relations::derive(pack, &mut base);
     (base, problems)
@@ -105,12 +109,18 @@ fn facts_of(object: &Object<'_>) -> Facts {
         ("machineconfiguration.openshift.io", "machineconfigpools") => machine_config::pool(object),
         ("machineconfiguration.openshift.io", "machineconfigs") => machine_config::config(object),
         ("metal3.io", "baremetalhosts") => baremetal::host(object),
+        ("metal3.io", "hostfirmwaresettings") => baremetal::firmware_settings(object),
+        ("metal3.io", "preprovisioningimages") => baremetal::preprovisioning_image(object),
+        ("metal3.io", "provisionings") => baremetal::provisioning(object),
         ("machine.openshift.io", "machines") => baremetal::machine(object),
         ("core", "endpoints") => admission::endpoints(object),
         ("apiregistration.k8s.io", "apiservices") => admission::api_service(object),
         ("admissionregistration.k8s.io", _) => admission::webhooks(object),
+        ("machine.openshift.io", "machinesets") => baremetal::machine_set(object),
+        ("machine.openshift.io", "machinehealthchecks") => baremetal::health_check(object),
         ("apps", "deployments") => workloads::deployment(object),
         ("apps", "daemonsets") => workloads::daemon_set(object),
+        ("core", "persistentvolumeclaims") => workloads::volume_claim(object),
         _ => Vec::new(),
     }
 }

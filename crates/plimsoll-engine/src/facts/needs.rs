@@ -13,6 +13,7 @@ pub fn needs(pack: &Pack) -> Needs {
         files: ["member_list", "endpoint_health", "endpoint_status", "alarm_list"]
             .iter()
             .map(|name| format!("etcd_info/{name}.json"))
+            .chain(super::node_root::FILES.iter().map(|path| (*path).into()))
             .collect(),
     }
 }
@@ -61,10 +62,16 @@ fn resources() -> Vec<ResourceNeed> {
         need("certificates.k8s.io", "certificatesigningrequests"),
         need("machineconfiguration.openshift.io", "machineconfigpools"),
         dropping("machineconfiguration.openshift.io", "machineconfigs", &["spec"]),
-        dropping("metal3.io", "baremetalhosts", &["status.hardware"]),
+        dropping("metal3.io", "baremetalhosts", &["status.hardware.cpu"]),
+        need("metal3.io", "hostfirmwaresettings"),
+        need("metal3.io", "preprovisioningimages"),
+        need("metal3.io", "provisionings"),
         dropping("machine.openshift.io", "machines", &["spec.providerSpec"]),
+        dropping("machine.openshift.io", "machinesets", &["spec.template"]),
+        need("machine.openshift.io", "machinehealthchecks"),
         dropping("apps", "deployments", &["spec.template"]),
         dropping("apps", "daemonsets", &["spec.template"]),
+        need("core", "persistentvolumeclaims"),
         within("core", "configmaps", &["kube-system", "openshift-etcd"]),
         within(
             "core",

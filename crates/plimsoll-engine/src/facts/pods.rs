@@ -32,8 +32,12 @@ pub fn pod(object: &Object<'_>) -> Facts {
         kind == "Ready" && value.get("status").and_then(Value::text) == Some("False")
     });
     containers.all_ready &= !(phase == "Running" && said_unready);
+    let deleting = object.time(&["metadata", "deletionTimestamp"]);
     let fine = phase == "Succeeded"
-        || (phase == "Running" && containers.all_ready && containers.waiting.is_none());
+        || (phase == "Running"
+            && containers.all_ready
+            && containers.waiting.is_none()
+            && deleting.is_none());
     let mut place = Entity::default();
     if let Some(node) = object.text(&["spec", "nodeName"]) {
         place.set("node", node, object.cite_field(&["spec", "nodeName"]));
@@ -65,7 +69,10 @@ pub fn pod(object: &Object<'_>) -> Facts {
     let node = object.text(&["spec", "nodeName"]).unwrap_or_default();
     entity.set("node", node, object.cite_field(&["spec", "nodeName"]));
     entity.set("restarts", containers.restarts, containers.restarts_at(object));
-    let deleting = object.time(&["metadata", "deletionTimestamp"]);
+    if let Some(deadline) = deleting {
+        let at = object.cite_field(&["metadata", "deletionTimestamp"]);
+        entity.set("deleteBy", deadline, at);
+    }
     entity.set(
         "deleting",
         deleting.is_some(),
@@ -73,6 +80,10 @@ pub fn pod(object: &Object<'_>) -> Facts {
     );
     if let Some(created) = object.time(&["metadata", "creationTimestamp"]) {
         entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
+    }
+    for (field, fact) in [("reason", "reason"), ("message", "message")] {
+        let text = object.text(&["status", field]).unwrap_or_default();
+        entity.set(fact, text, object.cite_field(&["status", field]));
     }
     let (waiting, message, at) = containers.waiting.clone().unwrap_or_else(|| {
         (String::new(), String::new(), object.cite(&["status"], "no container waits"))

@@ -69,6 +69,9 @@ pub fn derive(pack: &Pack, base: &mut FactBase) {
                 if let Some(node) = fact("node") {
                     link("machine-is-node", EntityId::cluster_scoped("Node", node));
                 }
+                if let Some(set) = fact("set") {
+                    link("machine-of-set", EntityId::cluster_scoped("MachineSet", set));
+                }
             }
             "CertificateSigningRequest" => {
                 if let Some(node) = fact("node") {

@@ -208,9 +208,10 @@ impl<'n> Loader<'n> {
         let logs = fields.texts("logs", &mut self.errors);
         for selector in &logs {
             let kind = selector.split('/').next().unwrap_or_default();
-            if !["unit", "pod", "static", "console"].contains(&kind) {
+            if !["unit", "pod", "static", "console", "installer"].contains(&kind) {
                 self.errors.push(fields.here(format!(
-                    "log selector '{selector}' must start with unit/, pod/, static/ or console"
+                    "log selector '{selector}' must start with unit/, pod/, static/, console \
+                     or installer"
                 )));
             }
         }

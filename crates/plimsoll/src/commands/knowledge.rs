@@ -16,6 +16,9 @@ use crate::exit::{Failure, Outcome};
 use crate::knowledge::Files;
 use crate::output::{note, print, text_options};
 
+/// The built-in pack alone.
+const NO_PACK: &[&str] = &[];
+
 pub fn run(verb: &KnowledgeVerb) -> Result<Outcome, Failure> {
     match verb {
         KnowledgeVerb::List(args) => list(args),
@@ -197,7 +200,7 @@ fn told(failed: &FailedCase) -> String {
 }
 
 fn pages(args: &Pages) -> Result<Outcome, Failure> {
-    let files = Files::read::<&str>(&[])?;
+    let files = Files::read(NO_PACK)?;
     let pack = files.load()?;
     let write = |name: &str, text: String| {
         fs_err::write(args.folder.join(name), text)
