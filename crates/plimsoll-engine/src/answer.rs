@@ -230,13 +230,14 @@ impl<'a> View<'a> {
 
     fn proof(&self, node: usize) -> Vec<plimsoll_model::Evidence> {
         let (entity, instance) = self.instance(node);
-        let rule = &self.inputs.pack.states[instance.state];
-        self.inputs
-            .base
-            .entities
-            .get(entity)
-            .map(|entity| proof(&rule.when, entity))
-            .unwrap_or_default()
+        self.proof_of(entity, instance.state)
+    }
+
+    fn proof_of(&self, entity: &EntityId, state: usize) -> Vec<plimsoll_model::Evidence> {
+        let entities = &self.inputs.base.entities;
+        let cluster = entities.get(&EntityId::cluster());
+        let when = &self.inputs.pack.states[state].when;
+        entities.get(entity).map(|entity| proof(when, entity, cluster)).unwrap_or_default()
     }
 
     fn summary(&self, entity: &EntityId, state: usize) -> String {
@@ -349,14 +350,13 @@ impl<'a> View<'a> {
                     (false, None) => continue,
                 };
                 let rule = &self.inputs.pack.states[instance.state];
-                let facts = self.inputs.base.entities.get(entity);
                 states.push(State {
                     id: rule.id.clone(),
                     entity: entity.clone(),
                     status,
                     since: instance.since,
                     summary: self.summary(entity, instance.state),
-                    evidence: facts.map(|facts| proof(&rule.when, facts)).unwrap_or_default(),
+                    evidence: self.proof_of(entity, instance.state),
                     note: rule.role == Role::Note,
                 });
             }

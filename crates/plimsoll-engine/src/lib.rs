@@ -10,6 +10,7 @@ pub mod pack;
 mod page;
 pub mod predicate;
 mod rules;
+mod study;
 mod summary;
 pub mod suppress;
 pub mod symptoms;
@@ -19,6 +20,7 @@ use plimsoll_causes::{Confidence, Explanation, Graph, RootFinding};
 use plimsoll_model::{Diagnosis, Needs, Snapshot};
 
 pub use pack::{LoadError, Pack, PackFile};
+pub use study::{Study, study};
 pub use suppress::Suppression;
 
 /// What a source must keep for this pack.
@@ -28,7 +30,7 @@ pub fn needs(pack: &Pack) -> Needs {
 
 /// A weak sign that could be a root and that nothing explains is a probable root: better said than
 /// left among the unexplained, and never called confirmed.
-fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
+pub(crate) fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
     let (blamed, left): (Vec<usize>, Vec<usize>) =
         explanation.unexplained.iter().partition(|node| graph.nodes[**node].root.is_some());
     explanation.unexplained = left;

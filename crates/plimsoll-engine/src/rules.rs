@@ -144,10 +144,22 @@ fn evaluate(index: usize, rule: &StateRule, scope: &Context<'_>) -> Instance {
     instance
 }
 
-/// Where the facts that a predicate read are written down.
-pub fn proof(predicate: &Predicate, entity: &Entity) -> Vec<Evidence> {
+/// Where the facts that a predicate read are written down: those of the entity itself, and for want
+/// of any, those of the cluster.
+pub fn proof(predicate: &Predicate, entity: &Entity, cluster: Option<&Entity>) -> Vec<Evidence> {
+    let mut found = cited(predicate.reads_of("self"), entity);
+    if let (true, Some(cluster)) = (found.is_empty(), cluster) {
+        found = cited(predicate.reads_of("cluster"), cluster);
+    }
+    // Log lines say most, then what carries a time; a bare field last.
+    found.sort_by_key(|at| (at.pointer.is_some(), at.time.is_none()));
+    found.truncate(MAX_EVIDENCE);
+    found
+}
+
+fn cited<'p>(reads: impl IntoIterator<Item = &'p str>, entity: &Entity) -> Vec<Evidence> {
     let mut found: Vec<Evidence> = Vec::new();
-    for path in predicate.reads_of("self") {
+    for path in reads {
         let mut prefix = path;
         loop {
             if let Some(evidence) = entity.provenance.get(prefix) {
@@ -162,8 +174,5 @@ pub fn proof(predicate: &Predicate, entity: &Entity) -> Vec<Evidence> {
             }
         }
     }
-    // Log lines say most, then what carries a time; a bare field last.
-    found.sort_by_key(|at| (at.pointer.is_some(), at.time.is_none()));
-    found.truncate(MAX_EVIDENCE);
     found
 }

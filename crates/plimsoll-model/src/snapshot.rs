@@ -59,11 +59,23 @@ pub struct Snapshot {
     pub files: BTreeMap<(usize, String), Vec<u8>>,
     /// Which kinds of things were collected, and in which form.
     pub collected: BTreeSet<Collected>,
+    /// Folders that hold what one machine has on its disks, by (source index, folder).
+    pub machines: BTreeMap<(usize, String), Machine>,
+}
+
+/// A machine that a source describes from the inside: a node's root, a sosreport, a part of a log
+/// bundle.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Host name or address, as far as the source tells.
+    pub name: Option<String>,
+    /// Folders below it of which everything was seen: what is not in them is not on the machine.
+    pub seen: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceInfo {
-    /// `must-gather`, `inspect`, …
+    /// `must-gather`, `inspect`, `log-bundle`, `sosreport`, `node`, …
     pub kind: String,
     /// File or folder name, never the path on this machine.
     pub name: String,
@@ -97,8 +109,12 @@ pub enum GapStatus {
 pub struct Collected {
     pub group: String,
     pub plural: String,
+    /// `None` for cluster-scoped resources and for lists of all namespaces.
     pub namespace: Option<String>,
     pub form: Form,
+    /// Index into `Snapshot::sources`, and the list file; empty where it is a folder of objects.
+    pub source: usize,
+    pub path: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,6 +144,10 @@ pub struct LogFile {
     pub source: usize,
     pub path: Arc<str>,
     pub origin: LogOrigin,
+    /// Host name or address of the machine it was taken from, where its place tells.
+    pub machine: Option<String>,
+    /// The lines of one unit out of a journal of all.
+    pub of_journal: bool,
     /// Time of the first and the last line that carries one.
     pub start: Option<Time>,
     pub end: Option<Time>,
@@ -151,25 +171,16 @@ impl LogFile {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogOrigin {
     /// A journal of one unit: of one node, or of all nodes of a role in one file.
-    Unit {
-        unit: String,
-        node: Option<String>,
-    },
-    Container {
-        namespace: String,
-        pod: String,
-        container: String,
-        era: Era,
-    },
+    Unit { unit: String, node: Option<String> },
+    /// Namespace and pod are empty where only the container's name is known, and the container
+    /// where only its pod is.
+    Container { namespace: String, pod: String, container: String, era: Era },
     /// `static-pods/<component>/<node>-{startup,termination}.log`
-    StaticPod {
-        component: String,
-        node: String,
-    },
+    StaticPod { component: String, node: String },
     /// dmesg, console captures and other text of one machine.
-    Console {
-        name: String,
-    },
+    Console { name: String },
+    /// `.openshift_install.log`
+    Installer,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,19 +191,27 @@ pub enum Era {
 }
 
 impl LogOrigin {
-    /// Selectors: `unit/<unit>`, `pod/<namespace>/<container>`, `static/<component>`, `console`.
-    /// `*` at the end of a part matches any rest.
+    /// Selectors: `unit/<unit>`, `pod/<namespace>/<container>`, `static/<component>`, `console`,
+    /// `installer`. `*` at the end of a part matches any rest.
     pub fn matches(&self, selector: &str) -> bool {
         let mut parts = selector.split('/');
         let kind = parts.next().unwrap_or_default();
         let mut part = |value: &str| parts.next().is_none_or(|pattern| glob(pattern, value));
         match self {
+            // A console shows what the kernel and Ignition write into the journal, too.
+            LogOrigin::Unit { unit, .. } if kind == "console" => {
+                unit == "kernel" || unit.starts_with("ignition")
+            }
             LogOrigin::Unit { unit, .. } => kind == "unit" && part(unit),
+            LogOrigin::Container { namespace, container, .. } if namespace.is_empty() => {
+                kind == "pod" && parts.nth(1).is_some_and(|pattern| glob(pattern, container))
+            }
             LogOrigin::Container { namespace, container, .. } => {
-                kind == "pod" && part(namespace) && part(container)
+                kind == "pod" && part(namespace) && (container.is_empty() || part(container))
             }
             LogOrigin::StaticPod { component, .. } => kind == "static" && part(component),
             LogOrigin::Console { .. } => kind == "console",
+            LogOrigin::Installer => kind == "installer",
         }
     }
 }
@@ -256,5 +275,14 @@ mod tests {
         assert!(server.matches("pod/openshift-machine-config-operator/machine-config-*"));
         assert!(server.matches("pod/openshift-machine-config-operator"));
         assert!(!server.matches("pod/openshift-etcd/etcd"));
+        let etcd = LogOrigin::Container {
+            namespace: String::new(),
+            pod: String::new(),
+            container: "etcd".into(),
+            era: Era::Current,
+        };
+        assert!(etcd.matches("pod/openshift-etcd/etcd") && etcd.matches("pod/*/etcd"));
+        assert!(!etcd.matches("pod/openshift-etcd") && !etcd.matches("pod/openshift-etcd/x"));
+        assert!(LogOrigin::Installer.matches("installer"));
     }
 }

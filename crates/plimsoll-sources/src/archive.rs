@@ -12,6 +12,7 @@ use plimsoll_model::snapshot::GapStatus;
 use crate::decode::{Broken, packing, peek, unpack};
 use crate::digest::{Buffers, Input, Source, digest, plain};
 use crate::layout::{Kind, Place, root_index};
+use crate::machines;
 use crate::store::{Slot, note};
 use crate::tarball::{MemberKind, Tarball, looks_like_tar};
 
@@ -100,10 +101,13 @@ fn members(
         }
         let place = source.reading.wants.place(&path);
         if member.kind != MemberKind::File {
-            refuse_link(source, &full, &place);
+            if workers.is_some() {
+                (slot.member, slot.place) = (slot.member + 1, 0);
+            }
+            refuse_link(source, slot, &full, &place);
             continue;
         }
-        source.count(prefix, &path, 0, member.size);
+        source.count(&full, &path, &place, member.size);
         last = Some(full.clone());
         if !place.is_wanted() {
             continue;
@@ -160,28 +164,35 @@ fn ended(error: &io::Error, last: Option<&str>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-pub fn refuse_link(source: &Source, path: &str, place: &Place) {
-    if place.is_wanted() {
+pub fn refuse_link(source: &Source, slot: &mut Slot, path: &str, place: &Place) {
+    if place.keep && place.safe.is_some() {
+        if let Some(notes) = source.reading.store().sources.get_mut(source.index) {
+            machines::note(notes, path, place);
+        }
+        source.put_link(slot, path);
+    } else if place.is_wanted() {
         source.gap(GapStatus::Unreadable, path, "it is a link or a device, which are not followed");
     }
 }
 
 impl Source<'_> {
-    /// Notes that a file is there, wanted or not. `judged` is its path as it was judged, of which
-    /// the first `around` bytes are not shown; `prefix` are the archives around it.
-    pub fn count(&self, prefix: &str, judged: &str, around: usize, size: u64) {
+    /// Notes that a file is there, wanted or not. `shown` is its path with the archives around it,
+    /// `judged` the path that it was judged by: without them, with the name of the location.
+    pub fn count(&self, shown: &str, judged: &str, place: &Place, size: u64) {
         const ROOT_FILES: [&str; 5] =
             ["timestamp", "version", "event-filter.html", "gather.logs", "must-gather.logs"];
         let parts: Vec<&str> = judged.split('/').collect();
         let root = root_index(&parts);
-        let before: usize = parts[..root].iter().map(|part| part.len() + 1).sum();
-        let folder = format!("{prefix}{}", judged.get(around..before).unwrap_or_default());
+        let below: usize = parts[root..].iter().map(|part| part.len() + 1).sum();
+        let folder = shown.get(..(shown.len() + 1).saturating_sub(below)).unwrap_or_default();
         let folder = folder.trim_end_matches('/');
         let is_root_file =
             root + 1 == parts.len() && parts.last().is_some_and(|f| ROOT_FILES.contains(f));
         if let Some(notes) = self.reading.store().sources.get_mut(self.index) {
             notes.files += 1;
             notes.bytes += size;
+            notes.layouts.extend(place.layout);
+            machines::note(notes, shown, place);
             if root + 1 < parts.len() {
                 note(&mut notes.roots, folder);
             } else if is_root_file {

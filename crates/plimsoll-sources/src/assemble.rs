@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::snapshot::{
-    Collected, Form, Gap, GapStatus, HitLine, LogFile, LogHits, RECENT_SECONDS, Snapshot,
-    SourceInfo,
+    Collected, Form, Gap, GapStatus, HitLine, LogFile, LogHits, Machine, Needs, RECENT_SECONDS,
+    Snapshot, SourceInfo,
 };
 use plimsoll_model::{Document, Time};
 
 use crate::gather;
 use crate::hits::Hit;
+use crate::machines::is_name;
+use crate::repeats::{without_other_pods, without_repeats};
 use crate::scan::ScannedLog;
-use crate::store::{FoundDocument, Item, Slot, SourceNotes, Store};
+use crate::store::{FoundDocument, Item, MachineNotes, Slot, SourceNotes, Store};
 use crate::times::{LineTime, resolve};
 
 /// `names` are those of the sources, with `None` in place of a kind that has to be found out.
@@ -19,8 +21,10 @@ pub fn assemble(
     mut store: Store,
     names: Vec<(String, Option<&'static str>)>,
     request_gaps: Vec<Gap>,
-    now: Option<Time>,
+    needs: &Needs,
 ) -> Snapshot {
+    let Needs { now, signatures, .. } = needs;
+    let now = *now;
     let mut documents = Vec::new();
     let mut logs = Vec::new();
     let mut files = BTreeMap::new();
@@ -35,8 +39,14 @@ pub fn assemble(
     logs.sort_by(|(a, a_log), (b, b_log)| {
         (a.source, &a_log.path, a.member).cmp(&(b.source, &b_log.path, b.member))
     });
-    let now = now.or(store.now).or_else(|| newest_end(&logs));
-    let (logs, hits) = settle_logs(logs, now);
+    let near = now.or(store.now).or_else(|| newest_end(&logs)).or_else(|| named_time(&names));
+    let (mut logs, hits) = settle_logs(logs, near, &store.sources);
+    let hits = without_other_pods(&mut logs, hits, &store.sources, signatures);
+    let (logs, hits) = without_repeats(logs, hits);
+    // Without a time of the gather, the newest line of all is the nearest to it.
+    let newest = || logs.iter().filter_map(|log| log.end).max().max(near);
+    let now = now.or(store.now).or_else(newest);
+    let machines = machines_of(&store.sources, &logs);
     let mut sources: Vec<SourceInfo> = names
         .into_iter()
         .zip(std::mem::take(&mut store.sources))
@@ -54,7 +64,32 @@ pub fn assemble(
         hits,
         files,
         collected: honest(store.collected, &store.not_all),
+        machines,
     }
+}
+
+/// The time in the name of a source: better than nothing to settle the year of its lines.
+fn named_time(names: &[(String, Option<&'static str>)]) -> Option<Time> {
+    names.iter().filter_map(|(name, _)| gather::time_in_name(name)).max()
+}
+
+fn machines_of(sources: &[SourceNotes], logs: &[LogFile]) -> BTreeMap<(usize, String), Machine> {
+    let all = sources.iter().enumerate();
+    all.flat_map(|(source, notes)| notes.machines.iter().map(move |found| (source, found)))
+        .map(|(source, (folder, notes))| {
+            let of_machine = logs.iter().filter(|log| {
+                let below = log.path.strip_prefix(folder.as_str());
+                log.source == source
+                    && below.is_some_and(|rest| folder.is_empty() || rest.starts_with('/'))
+            });
+            let hosts: BTreeSet<&String> =
+                of_machine.flat_map(|log| &log.hosts).filter(|host| is_name(host)).collect();
+            let only = || hosts.first().filter(|_| hosts.len() == 1).map(|host| (*host).clone());
+            let name = notes.name().or_else(only);
+            let seen = notes.whole.iter().map(|folder| (*folder).into()).collect();
+            ((source, folder.clone()), Machine { name, seen })
+        })
+        .collect()
 }
 
 fn newest_end(logs: &[(Slot, ScannedLog)]) -> Option<Time> {
@@ -69,6 +104,7 @@ fn newest_end(logs: &[(Slot, ScannedLog)]) -> Option<Time> {
 fn settle_logs(
     scanned: Vec<(Slot, ScannedLog)>,
     now: Option<Time>,
+    sources: &[SourceNotes],
 ) -> (Vec<LogFile>, Vec<LogHits>) {
     let settled = |time: Option<LineTime>| time.and_then(|time| resolve(time, now));
     let line = |hit: Hit| HitLine { line: hit.line, time: settled(hit.time), text: hit.text };
@@ -78,10 +114,15 @@ fn settle_logs(
         let end = settled(log.end);
         let (hosts, host_ends): (Vec<String>, Vec<Option<Time>>) =
             log.hosts.into_iter().map(|(host, end)| (host, settled(end))).unzip();
+        let machine = log.machine.and_then(|folder| {
+            sources.get(slot.source)?.machines.get(&folder).and_then(MachineNotes::name)
+        });
         let file = LogFile {
             source: slot.source,
             path: log.path,
             origin: log.origin,
+            of_journal: log.of_journal,
+            machine,
             start: settled(log.start),
             end,
             hosts,
@@ -132,7 +173,10 @@ fn source_info(name: String, kind: Option<&'static str>, mut notes: SourceNotes)
         gaps.sort();
     }
     SourceInfo {
-        kind: kind.unwrap_or_else(|| gather::kind(&name, &notes.roots)).into(),
+        kind: kind
+            .or_else(|| notes.layouts.first().and_then(|layout| layout.kind()))
+            .unwrap_or_else(|| gather::kind(&name, &notes.roots))
+            .into(),
         complete: gaps.iter().all(|gap| gap.status == GapStatus::NotCollected),
         name,
         gaps,

@@ -8,15 +8,19 @@ use plimsoll_model::LogOrigin;
 use plimsoll_model::snapshot::{Gap, GapStatus, Needs};
 
 use crate::decode::{Meter, Packing, packing, peek, unpack};
-use crate::gather;
-use crate::layout::{Kind, Place, Wants};
+use crate::journal::Units;
+use crate::layout::{Kind, Layout, Place, Wants};
+use crate::machines;
 use crate::matcher::Matchers;
-use crate::scan::Scan;
+use crate::scan::{Scan, ScannedLog};
 use crate::store::{Item, Slot, Store};
-use crate::{archive, object};
+use crate::times::is_installer_line;
+use crate::{archive, export, gather, journal, object};
 
 /// Largest file that is kept whole because somebody asked for it.
 const MAX_FILE: u64 = 8 << 20;
+/// Largest file that holds nothing but a name.
+const MAX_NAME: u64 = 4 << 10;
 /// Largest file that is held in memory to be read as objects.
 const MAX_OBJECT_FILE: u64 = 64 << 20;
 
@@ -65,9 +69,20 @@ impl Source<'_> {
         self.gap(GapStatus::Unreadable, path, plain(error));
     }
 
+    pub fn saw(&self, layout: Layout) {
+        if let Some(notes) = self.reading.store().sources.get_mut(self.index) {
+            notes.layouts.insert(layout);
+        }
+    }
+
     fn put(&self, slot: &mut Slot, item: Item) {
         self.reading.store().put(*slot, item);
         slot.place += 1;
+    }
+
+    /// A file with secrets that is a link: it is there, and what it leads to is not looked at.
+    pub fn put_link(&self, slot: &mut Slot, path: &str) {
+        self.put(slot, Item::File(path.into(), Vec::new()));
     }
 
     pub fn put_object(&self, slot: &mut Slot, found: crate::store::FoundDocument) {
@@ -87,6 +102,15 @@ pub enum Input<'i> {
     Stream(&'i mut dyn Read),
 }
 
+impl<'i> Input<'i> {
+    fn stream(self) -> Box<dyn Read + 'i> {
+        match self {
+            Input::Bytes(bytes) => Box::new(bytes),
+            Input::Stream(stream) => Box::new(stream),
+        }
+    }
+}
+
 /// Takes in one file. What could be read is kept even if the error says that there is more.
 pub fn digest(
     source: &Source,
@@ -97,43 +121,89 @@ pub fn digest(
     input: Input,
     depth: usize,
 ) -> io::Result<()> {
+    let machine = machines::folder(path, &place).map(str::to_string);
+    let file = File { path, machine, depth };
     if !place.keep {
-        return digest_kind(source, buffers, slot, path, place.kind, input, depth);
+        return digest_kind(source, buffers, slot, &file, place.kind, input);
     }
     let mut kept = Vec::new();
-    let mut rest: Box<dyn Read> = match input {
-        Input::Bytes(bytes) => Box::new(bytes),
-        Input::Stream(stream) => Box::new(stream),
-    };
+    let mut rest = input.stream();
     let end = (&mut rest).take(MAX_FILE + 1).read_to_end(&mut kept).map(drop);
     if end.is_ok() && kept.len() as u64 <= MAX_FILE {
-        let done = digest_kind(source, buffers, slot, path, place.kind, Input::Bytes(&kept), depth);
-        source.put(slot, Item::File(path.into(), kept));
+        let done = digest_kind(source, buffers, slot, &file, place.kind, Input::Bytes(&kept));
+        match place.safe {
+            None => source.put(slot, Item::File(path.into(), kept)),
+            Some(safe) => match safe.reduce(&kept) {
+                Some(kept) => source.put(slot, Item::File(path.into(), kept)),
+                None => source.gap(GapStatus::Unreadable, path, "it is not what its name says"),
+            },
+        }
         return done;
     }
     if end.is_ok() {
         source.gap(GapStatus::Unreadable, path, "larger than the 8 MiB that are kept of a file");
     }
     let mut all = kept.as_slice().chain(crate::decode::Broken(end.err())).chain(rest);
-    digest_kind(source, buffers, slot, path, place.kind, Input::Stream(&mut all), depth)
+    digest_kind(source, buffers, slot, &file, place.kind, Input::Stream(&mut all))
+}
+
+/// Where a file stands.
+struct File<'f> {
+    path: &'f str,
+    /// Folder of the machine whose file it is.
+    machine: Option<String>,
+    /// Archives around it.
+    depth: usize,
 }
 
 fn digest_kind(
     source: &Source,
     buffers: &mut Buffers,
     slot: &mut Slot,
-    path: &str,
+    file: &File,
     kind: Kind,
     input: Input,
-    depth: usize,
 ) -> io::Result<()> {
+    let path = file.path;
     match kind {
         Kind::Object(place) => {
             with_whole(input, MAX_OBJECT_FILE, &mut buffers.whole, |text, cut| {
                 object::objects(source, slot, path, &place, text, cut);
             })
         }
-        Kind::Log(origin) => log(source, buffers, slot, path, origin, input),
+        Kind::Log(origin) => log(source, buffers, slot, file, origin, input),
+        Kind::Excerpt(origin) => {
+            let (log, end) = scanned(source, buffers, path, origin, input);
+            keep_logs(source, slot, file, vec![ScannedLog { complete: false, ..log }]);
+            end
+        }
+        Kind::Journal => {
+            let mut units = Units::new(&source.reading.matchers);
+            let chunk = &mut buffers.chunk;
+            let end = unpacked(source, input.stream())
+                .and_then(|mut stream| journal::read(&mut units, &mut stream, chunk));
+            keep_logs(source, slot, file, units.finish(path, end.is_ok()));
+            end
+        }
+        Kind::Export => {
+            let mut units = Units::new(&source.reading.matchers);
+            let end = unpacked(source, input.stream())
+                .and_then(|stream| export::read(&mut units, stream));
+            keep_logs(source, slot, file, units.finish(path, end.is_ok()));
+            end
+        }
+        Kind::BinaryJournal => {
+            let why = "a journal can be read only from the folder of a node, with node:FOLDER";
+            let folder = path.split("/var/log/journal").next().unwrap_or_default();
+            source.gap(GapStatus::NotCollected, format!("journal in {folder}"), why);
+            Ok(())
+        }
+        Kind::HostName => with_whole(input, MAX_NAME, &mut buffers.whole, |text, _| {
+            machines::name(source, file.machine.as_deref(), text);
+        }),
+        Kind::Labels => with_whole(input, MAX_FILE, &mut buffers.whole, |text, _| {
+            machines::label(source, path, text);
+        }),
         Kind::Timestamp => with_whole(input, MAX_FILE, &mut buffers.whole, |text, _| {
             if let Some(time) = gather::newest_time(text) {
                 source.reading.store().gather_time(time);
@@ -144,14 +214,32 @@ fn digest_kind(
                 source.gap(gap.status, gap.what, gap.why);
             }
         }),
+        Kind::Text => {
+            let (head, stream) = peek(unpacked(source, input.stream())?);
+            if !is_installer_log(&head) {
+                return Ok(());
+            }
+            source.saw(Layout::Installer);
+            let mut stream = stream;
+            log(source, buffers, slot, file, LogOrigin::Installer, Input::Stream(&mut stream))
+        }
         Kind::Archive => match input {
             Input::Bytes(mut bytes) => {
-                archive::nested(source, buffers, slot, path, &mut bytes, depth)
+                archive::nested(source, buffers, slot, path, &mut bytes, file.depth)
             }
-            Input::Stream(stream) => archive::nested(source, buffers, slot, path, stream, depth),
+            Input::Stream(stream) => {
+                archive::nested(source, buffers, slot, path, stream, file.depth)
+            }
         },
         Kind::Other => Ok(()),
     }
+}
+
+/// Whether a text begins as the installer's log does, whatever it is called.
+fn is_installer_log(head: &[u8]) -> bool {
+    let mut lines = head.split(|b| *b == b'\n');
+    lines.next().is_some_and(is_installer_line)
+        && memchr::memmem::find(head, b"msg=\"OpenShift Installer ").is_some()
 }
 
 /// Gives `then` all of the input at once, or as much as could be read.
@@ -182,41 +270,77 @@ fn with_whole(
     end.map(drop)
 }
 
-pub fn log(
+fn log(
     source: &Source,
     buffers: &mut Buffers,
     slot: &mut Slot,
-    path: &str,
+    file: &File,
     origin: LogOrigin,
     input: Input,
 ) -> io::Result<()> {
-    let matcher = source.reading.matchers.for_log(&origin);
-    let mut scan = Scan::new(&origin, matcher.as_deref());
+    let (log, end) = scanned(source, buffers, file.path, origin, input);
+    keep_logs(source, slot, file, vec![log]);
+    end
+}
+
+/// A text that is a source of its own.
+pub fn text(
+    source: &Source,
+    slot: &mut Slot,
+    path: &str,
+    origin: LogOrigin,
+    stream: &mut dyn Read,
+) -> io::Result<()> {
+    let file = File { path, machine: None, depth: 0 };
+    log(source, &mut Buffers::default(), slot, &file, origin, Input::Stream(stream))
+}
+
+/// A journal that a program writes while it is read.
+pub fn journal_of(
+    source: &Source,
+    slot: &mut Slot,
+    path: &str,
+    stream: &mut dyn Read,
+) -> io::Result<()> {
+    let file = File { path, machine: Some(String::new()), depth: 0 };
+    digest_kind(source, &mut Buffers::default(), slot, &file, Kind::Journal, Input::Stream(stream))
+}
+
+fn scanned(
+    source: &Source,
+    buffers: &mut Buffers,
+    path: &str,
+    origin: LogOrigin,
+    input: Input,
+) -> (ScannedLog, io::Result<()>) {
+    let mut scan = Scan::new(&origin, source.reading.matchers.for_log(&origin));
     let end = match input {
         Input::Bytes(bytes) if packing(bytes) == Packing::Plain => {
             scan.feed(bytes);
             Ok(())
         }
-        Input::Bytes(bytes) => scan_packed(source, &mut scan, bytes, &mut buffers.chunk),
-        Input::Stream(stream) => scan_packed(source, &mut scan, stream, &mut buffers.chunk),
+        input => unpacked(source, input.stream())
+            .and_then(|mut stream| scan.read(&mut stream, &mut buffers.chunk)),
     };
-    let mut scanned = scan.finish(Arc::from(path), origin);
-    scanned.complete = end.is_ok();
-    if let Some(notes) = source.reading.store().sources.get_mut(source.index) {
-        notes.logs += 1;
-    }
-    source.put(slot, Item::Log(scanned));
-    end
+    let mut log = scan.finish(Arc::from(path), origin);
+    log.complete = end.is_ok();
+    (log, end)
 }
 
-fn scan_packed(
-    source: &Source,
-    scan: &mut Scan,
-    reader: impl Read,
-    chunk: &mut Vec<u8>,
-) -> io::Result<()> {
-    let (head, reader) = peek(reader);
-    scan.read(&mut unpack(reader, packing(&head), &source.meter)?, chunk)
+fn keep_logs(source: &Source, slot: &mut Slot, file: &File, logs: Vec<ScannedLog>) {
+    if let Some(notes) = source.reading.store().sources.get_mut(source.index) {
+        notes.logs += logs.len() as u64;
+    }
+    for mut log in logs {
+        log.machine.clone_from(&file.machine);
+        source.put(slot, Item::Log(log));
+    }
+}
+
+/// The stream inside, however it is packed.
+fn unpacked<'i>(source: &'i Source, input: Box<dyn Read + 'i>) -> io::Result<Box<dyn Read + 'i>> {
+    let (head, reader) = peek(input);
+    unpack(reader, packing(&head), &source.meter)
 }
 
 /// An error in words that do not name this machine.

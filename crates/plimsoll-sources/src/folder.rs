@@ -39,8 +39,37 @@ pub enum Content<'e> {
     None,
 }
 
+/// A part of a folder that is to be read.
+pub struct Part {
+    pub path: &'static str,
+    /// Folders below it that are looked into.
+    pub depth: usize,
+    /// Name of a folder right in it that is not looked into.
+    pub skip: &'static str,
+}
+
+/// All files of a folder.
 pub fn list(folder: &Path) -> Result<Listing, String> {
+    list_parts(folder, &[Part { path: "", depth: usize::MAX, skip: "" }])
+}
+
+pub fn list_parts(folder: &Path, parts: &[Part]) -> Result<Listing, String> {
     let mut listing = Listing { entries: Vec::new(), refused: Vec::new(), is_cut: false };
+    for part in parts {
+        let start = if part.path.is_empty() { folder.into() } else { folder.join(part.path) };
+        if part.path.is_empty() || start.symlink_metadata().is_ok() {
+            list_part(folder, &start, part, &mut listing);
+        }
+    }
+    if listing.entries.is_empty() {
+        let why = listing.refused.first().map(|(_, why)| why.clone());
+        return Err(why.unwrap_or_else(|| "the folder is empty".into()));
+    }
+    listing.entries.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(listing)
+}
+
+fn list_part(folder: &Path, start: &Path, part: &Part, listing: &mut Listing) {
     let relative = |path: &Path| {
         let path = path.strip_prefix(folder).unwrap_or(path);
         shown_path(path.as_os_str().as_encoded_bytes())
@@ -49,10 +78,16 @@ pub fn list(folder: &Path) -> Result<Listing, String> {
         let why = error.io_error().map_or_else(|| "it cannot be read".into(), plain);
         (error.path().map(relative).unwrap_or_default(), why)
     };
-    for entry in WalkDir::new(folder).follow_links(false) {
+    let walk = WalkDir::new(start)
+        .follow_links(false)
+        .follow_root_links(part.path.is_empty())
+        .max_depth(part.depth.saturating_add(1))
+        .into_iter()
+        .filter_entry(|entry| entry.depth() != 1 || entry.file_name() != part.skip);
+    for entry in walk {
         if listing.entries.len() >= MAX_FILES {
             listing.is_cut = true;
-            break;
+            return;
         }
         match entry {
             Ok(entry) if entry.file_type().is_dir() => {}
@@ -71,12 +106,6 @@ pub fn list(folder: &Path) -> Result<Listing, String> {
             Err(error) => listing.refused.push(refusal(&error)),
         }
     }
-    if listing.entries.is_empty() {
-        let why = listing.refused.first().map(|(_, why)| why.clone());
-        return Err(why.unwrap_or_else(|| "the folder is empty".into()));
-    }
-    listing.entries.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(listing)
 }
 
 /// Reads all entries, in parallel. `around` is what stands before their paths when they are judged.
@@ -118,10 +147,10 @@ fn read_entry(
     let judged = format!("{around}{path}");
     let place = source.reading.wants.place(&judged);
     if matches!(entry.content, Content::None) {
-        refuse_link(source, path, &place);
+        refuse_link(source, &mut slot, path, &place);
         return Ok(());
     }
-    source.count("", &judged, around.len(), entry.size);
+    source.count(path, &judged, &place, entry.size);
     if !place.is_wanted() {
         source.meter.take(entry.size);
         return Ok(());

@@ -45,6 +45,34 @@ pub fn complaints(path: &str, log: &[u8]) -> Vec<Gap> {
         .collect()
 }
 
+/// The time that a gather puts into its name: `log-bundle-20251203140000`,
+/// `agent-gather-20251203-140000UTC`, or only the day, `sosreport-m-0-2025-12-03-abcdefg`.
+pub fn time_in_name(name: &str) -> Option<Time> {
+    let is_number = |run: &&str| !run.is_empty();
+    let runs: Vec<&str> = name.split(|c: char| !c.is_ascii_digit()).filter(is_number).collect();
+    let joined = |from: usize, count: usize| runs.get(from..from + count).map(|r| r.concat());
+    (0..runs.len()).find_map(|at| {
+        let lengths: Vec<usize> = runs[at..].iter().take(3).map(|run| run.len()).collect();
+        let digits = match lengths.as_slice() {
+            [14, ..] => joined(at, 1)?,
+            [8, 6, ..] => joined(at, 2)?,
+            [4, 2, 2] => joined(at, 3)? + "235959",
+            _ => return None,
+        };
+        let part = |from: usize, to: usize| digits.get(from..to);
+        let text = format!(
+            "{}-{}-{}T{}:{}:{}Z",
+            part(0, 4)?,
+            part(4, 6)?,
+            part(6, 8)?,
+            part(8, 10)?,
+            part(10, 12)?,
+            part(12, 14)?
+        );
+        text.parse().ok()
+    })
+}
+
 fn quote(from: &[u8]) -> String {
     let end = memchr::memchr(b'\n', from).unwrap_or(from.len()).min(2000);
     clip(&redact(&printable(&from[..end])))
@@ -123,6 +151,19 @@ mod tests {
             complaints("x", b"volume usage percentage 12\nGathering data for ns/default\n")
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn a_name_may_tell_the_time() {
+        for (name, time) in [
+            ("log-bundle-20251203140000.tar.gz", Some("2025-12-03T14:00:00Z")),
+            ("agent-gather-20251203-140000UTC.tar.xz", Some("2025-12-03T14:00:00Z")),
+            ("sosreport-m-0-01234567-2025-12-03-abcdefg.tar.xz", Some("2025-12-03T23:59:59Z")),
+            ("must-gather.local.5512", None),
+            ("log-bundle-99999999999999", None),
+        ] {
+            assert_eq!(time_in_name(name).map(|t| t.to_string()).as_deref(), time, "{name}");
+        }
     }
 
     #[test]

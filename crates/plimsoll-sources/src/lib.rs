@@ -1,24 +1,32 @@
-//! Must-gathers and inspects, as folders or archives, turned into a `Snapshot`.
+//! Must-gathers, log bundles, sosreports and what else describes a cluster, as folders or archives,
+//! turned into a `Snapshot`.
 //!
 //! Sources are read once, as a stream, and never unpacked to disk. What nobody asked for in `Needs`
 //! is not kept. What could not be read is a gap of its source and not an error: an error means that
 //! there was nothing at all. YAML is cut into documents and not parsed; no verdicts are made here.
 //!
 //! The way of a file: `location`, `folder` and `archive` find it, `layout` judges its path, `digest`
-//! takes it in (`object` or `scan`), `store` keeps the result, `assemble` makes the snapshot.
+//! takes it in (`object`, `scan`, `journal`, `export`), `store` keeps the result, `assemble` makes the
+//! snapshot. What holds credentials goes through `private` before it is kept.
 
 mod archive;
 mod assemble;
 mod decode;
 mod digest;
+mod export;
 mod folder;
 mod gather;
 mod hits;
+mod journal;
 mod layout;
 mod lines;
 mod location;
+mod machines;
 mod matcher;
+mod node;
 mod object;
+mod private;
+mod repeats;
 mod scan;
 mod store;
 mod tarball;
@@ -63,7 +71,8 @@ pub struct ReadError {
     pub reason: String,
 }
 
-/// Reads every location. One that cannot be read is a gap as long as another one can.
+/// Reads every location: a path, or `node:` and the root of a node. One that cannot be read is a gap
+/// as long as another one can.
 pub fn read(
     locations: &[PathBuf],
     needs: &Needs,
@@ -91,7 +100,7 @@ pub fn read(
         return Err(refused.into_iter().next().unwrap_or_else(nothing));
     }
     let gaps = reading.request_gaps.clone();
-    Ok(assemble::assemble(reading.into_store(), names, gaps, needs.now))
+    Ok(assemble::assemble(reading.into_store(), names, gaps, needs))
 }
 
 /// Reads a tree in memory, as if it were a folder of this name.
@@ -110,7 +119,7 @@ pub fn read_tree(name: &str, files: &BTreeMap<String, Vec<u8>>, needs: &Needs) -
     folder::read(&source, &entries, "");
     drop(source);
     let gaps = reading.request_gaps.clone();
-    assemble::assemble(reading.into_store(), vec![(name.into(), None)], gaps, needs.now)
+    assemble::assemble(reading.into_store(), vec![(name.into(), None)], gaps, needs)
 }
 
 fn begin<'r>(

@@ -1,10 +1,11 @@
 //! What a path on this machine is: a folder, an archive, or the text of a log.
 //!
-//! This file and `folder` are the only ones that touch the file system, and they only read.
+//! This file, `folder` and `node` are the only ones that touch the file system, and they only read.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -14,22 +15,37 @@ use plimsoll_model::snapshot::GapStatus;
 
 use crate::archive::{Job, Workers, outermost, shown_path};
 use crate::decode::{Packing, Taken, packing, peek, unpack};
-use crate::digest::{Buffers, Input, Source, digest, log, plain};
+use crate::digest::{Buffers, Input, Source, digest, plain, text};
 use crate::folder::{self, Listing};
+use crate::node;
 use crate::store::{Item, Slot};
 use crate::tarball::looks_like_tar;
+use crate::times::is_installer_line;
 
 /// Small files that wait for a worker.
 const QUEUE: usize = 16;
 
+/// What stands before the path of a node's root.
+const NODE: &str = "node:";
+
 pub enum Location {
     Folder(Listing),
+    Node { root: PathBuf, listing: Listing },
     File { file: File, size: u64 },
 }
 
 impl Location {
     pub fn open(path: &Path) -> Result<Self, String> {
-        let metadata = std::fs::metadata(path).map_err(|error| plain(&error))?;
+        let node = node_root(path);
+        let metadata =
+            std::fs::metadata(node.as_deref().unwrap_or(path)).map_err(|error| plain(&error))?;
+        if node.is_some() && !metadata.is_dir() {
+            return Err("the root of a node is a folder".into());
+        }
+        if let Some(root) = node.or_else(|| node::is_root(path).then(|| path.into())) {
+            let listing = folder::list_parts(&root, &node::PARTS)?;
+            return Ok(Location::Node { root, listing });
+        }
         if metadata.is_dir() {
             return folder::list(path).map(Location::Folder);
         }
@@ -42,7 +58,9 @@ impl Location {
 
     pub fn bytes(&self) -> u64 {
         match self {
-            Location::Folder(listing) => listing.entries.iter().map(|entry| entry.size).sum(),
+            Location::Folder(listing) | Location::Node { listing, .. } => {
+                listing.entries.iter().map(|entry| entry.size).sum()
+            }
             Location::File { size, .. } => *size,
         }
     }
@@ -50,24 +68,31 @@ impl Location {
 
 /// File or folder name, never the path on this machine.
 pub fn name_of(path: &Path) -> String {
+    let root = node_root(path);
+    let path = root.as_deref().unwrap_or(path);
     let name = |path: &Path| path.file_name().map(|name| shown_path(name.as_encoded_bytes()));
     let real = || std::fs::canonicalize(path).ok().and_then(|path| name(&path));
     name(path).or_else(real).unwrap_or_else(|| "/".into())
+}
+
+/// The folder of `node:FOLDER`.
+fn node_root(path: &Path) -> Option<PathBuf> {
+    path.to_str()?.strip_prefix(NODE).filter(|root| !root.is_empty()).map(PathBuf::from)
 }
 
 /// Reads a location. Gives its kind where that is settled; the error says why there is nothing in it.
 pub fn read(source: &Source, location: Location) -> Result<Option<&'static str>, String> {
     match location {
         Location::Folder(listing) => {
-            for (path, why) in listing.refused {
-                source.gap(GapStatus::Unreadable, path, why);
-            }
-            if listing.is_cut {
-                source.gap(GapStatus::Cut, &source.name, "it has more than 2,000,000 files");
-            }
             // The folder's own name may be the one that tells what is in it.
-            folder::read(source, &listing.entries, &format!("{}/", source.name));
+            read_listing(source, listing, &format!("{}/", source.name));
             has_something(source, None).map(|()| None)
+        }
+        Location::Node { root, listing } => {
+            let member = listing.entries.len() as u64;
+            read_listing(source, listing, "");
+            node::journal(source, &root, OsStr::new("journalctl"), member);
+            has_something(source, None).map(|()| Some("node"))
         }
         Location::File { size: 0, .. } => Err("the file is empty".into()),
         Location::File { file, size } => {
@@ -76,13 +101,23 @@ pub fn read(source: &Source, location: Location) -> Result<Option<&'static str>,
     }
 }
 
+fn read_listing(source: &Source, listing: Listing, around: &str) {
+    for (path, why) in listing.refused {
+        source.gap(GapStatus::Unreadable, path, why);
+    }
+    if listing.is_cut {
+        source.gap(GapStatus::Cut, &source.name, "it has more than 2,000,000 files");
+    }
+    folder::read(source, &listing.entries, around);
+}
+
 fn has_something(source: &Source, error: Option<String>) -> Result<(), String> {
     let store = source.reading.store();
     let found = store.sources.get(source.index).is_some_and(|notes| notes.is_gather());
     drop(store);
     match error {
         Some(error) if !found => Err(error),
-        None if !found => Err("it holds nothing that a must-gather or an inspect has".into()),
+        None if !found => Err("it holds nothing that is known of a cluster or a machine".into()),
         error => {
             if let Some(error) = error {
                 source.gap(GapStatus::Cut, &source.name, error);
@@ -115,18 +150,23 @@ fn read_file(source: &Source, file: impl Read, size: u64) -> Result<Option<&'sta
     if let Some(notes) = source.reading.store().sources.get_mut(source.index) {
         (notes.files, notes.bytes) = (1, size);
     }
-    let origin = LogOrigin::Console { name: stem(&source.name).into() };
+    // A tail of the installer's log is one, too, so the first line that is whole must do.
+    let is_installer = head.split(|b| *b == b'\n').take(3).any(is_installer_line);
+    let (origin, kind) = if is_installer {
+        (LogOrigin::Installer, "installer")
+    } else {
+        (LogOrigin::Console { name: stem(&source.name).into() }, "console")
+    };
     let mut slot = Slot { source: source.index, member: 0, place: 0 };
     let name = source.name.clone();
-    let input = Input::Stream(&mut reader);
-    let end = log(source, &mut Buffers::default(), &mut slot, &name, origin, input);
+    let end = text(source, &mut slot, &name, origin, &mut reader);
     if let Err(error) = end {
         source.gap(GapStatus::Cut, &name, plain(&error));
     }
     if !speaks(source) {
         return Err("it is no archive, and no line of it looks like a log's".into());
     }
-    Ok(Some("console"))
+    Ok(Some(kind))
 }
 
 /// Whether a text is a log at all: something in it was looked for, or some line carries a time.

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use memchr::memmem;
 use plimsoll_model::Document;
 use plimsoll_model::snapshot::{Collected, Form, GapStatus, ResourceNeed};
-use plimsoll_yaml::{blank_subtrees, peek_meta, split_list};
+use plimsoll_yaml::{
+    ListItem, Meta, blank_json_subtrees, blank_subtrees, is_json, peek_json_meta, peek_meta,
+    split_json_list, split_list,
+};
 
 use crate::digest::Source;
 use crate::layout::ObjectPlace;
@@ -13,6 +16,8 @@ use crate::store::{FoundDocument, Slot};
 
 const CUT_LIST: &str = "the list ends before its end; its last object is not used";
 const NO_OBJECT: &str = "it holds no object";
+/// A larger object is no object of a cluster; etcd takes 1.5 MB.
+const MAX_OBJECT: usize = 8 << 20;
 
 /// Strings that all documents of a file share.
 struct File<'f> {
@@ -46,24 +51,27 @@ pub fn objects(
         plural: place.plural.as_str().into(),
     };
     let form = match list_items(text) {
-        Some(mut items) => {
-            let is_whole = !cut && has_end(text);
+        Some((items, has_end)) => {
+            let is_whole = !cut && has_end;
             if !is_whole {
-                items.pop();
                 source.gap(GapStatus::Cut, path, CUT_LIST);
             }
             for item in items {
-                keep(source, slot, &file, Form::List, item.first_line, item.text);
+                keep(source, slot, &file, Form::List, item.first_line, &item.text);
             }
             if is_whole && place.name.is_none() { Form::List } else { Form::Objects }
         }
         None if cut => return,
+        // What `oc` writes when it got no answer.
+        None if text.is_empty() && path.ends_with(".json") => {
+            return source.gap(GapStatus::NotCollected, path, "oc could not read it from the API");
+        }
         None => {
             if let Err(why) = looks_whole(text, place) {
                 source.gap(GapStatus::Unreadable, path, why);
                 return;
             }
-            keep(source, slot, &file, Form::Objects, 1, text.to_string());
+            keep(source, slot, &file, Form::Objects, 1, text);
             Form::Objects
         }
     };
@@ -72,13 +80,28 @@ pub fn objects(
         plural: place.plural.clone(),
         namespace: place.namespace.clone(),
         form,
+        source: source.index,
+        path: if form == Form::List { path.into() } else { String::new() },
     });
 }
 
-fn list_items(text: &str) -> Option<Vec<plimsoll_yaml::ListItem>> {
+/// The items that are there as a whole, and whether the list goes to its end.
+fn list_items(text: &str) -> Option<(Vec<ListItem>, bool)> {
+    if is_json(text) {
+        return split_json_list(text).map(|list| (list.items, list.whole));
+    }
     let is_list =
         text.starts_with("items:") || memmem::find(text.as_bytes(), b"\nitems:").is_some();
-    if is_list { split_list(text) } else { None }
+    let mut items = if is_list { split_list(text) } else { None }?;
+    let is_whole = has_end(text);
+    if !is_whole {
+        items.pop();
+    }
+    Some((items, is_whole))
+}
+
+fn meta_of(text: &str) -> Meta<'_> {
+    if is_json(text) { peek_json_meta(text) } else { peek_meta(text) }
 }
 
 /// `oc` sorts keys, so a list says what kind it is after its items.
@@ -94,11 +117,9 @@ fn looks_whole(text: &str, place: &ObjectPlace) -> Result<(), &'static str> {
     if start.is_empty() {
         return Err("the file is empty");
     }
-    if start.starts_with('{') {
-        return Ok(());
-    }
-    match peek_meta(text).name {
+    match meta_of(text).name {
         None => Err(NO_OBJECT),
+        Some(_) if is_json(text) => Ok(()),
         Some(name) if !text.ends_with('\n') && place.name.as_deref().is_some_and(|n| n != name) => {
             Err("it ends in the middle of a line")
         }
@@ -106,8 +127,8 @@ fn looks_whole(text: &str, place: &ObjectPlace) -> Result<(), &'static str> {
     }
 }
 
-fn keep(source: &Source, slot: &mut Slot, file: &File, form: Form, first_line: u64, text: String) {
-    let meta = peek_meta(&text);
+fn keep(source: &Source, slot: &mut Slot, file: &File, form: Form, first_line: u64, text: &str) {
+    let meta = meta_of(text);
     let namespace = file.place.namespace.as_deref().or(meta.namespace);
     let name = match form {
         Form::List => meta.name,
@@ -132,7 +153,18 @@ fn keep(source: &Source, slot: &mut Slot, file: &File, form: Form, first_line: u
             text: String::new(),
         },
     };
-    let mut kept = blank_subtrees(&text, &dropped(&needs));
+    let dropped = dropped(&needs);
+    let mut kept = if is_json(text) {
+        blank_json_subtrees(text, &dropped)
+    } else {
+        blank_subtrees(text, &dropped)
+    };
+    if kept.len() > MAX_OBJECT {
+        source.gap(GapStatus::Unreadable, &*file.path, "an object in it is larger than 8 MiB");
+        let resource = (file.place.group.clone(), file.place.plural.clone());
+        source.reading.store().not_all.insert(resource);
+        return;
+    }
     kept.shrink_to_fit();
     let document = Document { text: kept, ..found.document };
     source.put_object(slot, FoundDocument { document, ..found });

@@ -30,6 +30,10 @@ const MAX_HOSTS: usize = 256;
 pub struct ScannedLog {
     pub path: Arc<str>,
     pub origin: LogOrigin,
+    /// Folder of the machine that it was taken from.
+    pub machine: Option<String>,
+    /// Part of a journal of all units, which may repeat what another file has.
+    pub of_journal: bool,
     pub start: Option<LineTime>,
     pub end: Option<LineTime>,
     pub hosts: Vec<(String, Option<LineTime>)>,
@@ -40,8 +44,8 @@ pub struct ScannedLog {
     pub hits: Vec<Hits>,
 }
 
-pub struct Scan<'m> {
-    matcher: Option<&'m Matcher>,
+pub struct Scan {
+    matcher: Option<Arc<Matcher>>,
     /// Lines may name their host.
     is_journal: bool,
     /// The hosts of all lines are asked for, not only those of hits.
@@ -61,8 +65,8 @@ pub struct Scan<'m> {
     found: Vec<Match>,
 }
 
-impl<'m> Scan<'m> {
-    pub fn new(origin: &LogOrigin, matcher: Option<&'m Matcher>) -> Self {
+impl Scan {
+    pub fn new(origin: &LogOrigin, matcher: Option<Arc<Matcher>>) -> Self {
         let is_unit = matches!(origin, LogOrigin::Unit { .. });
         Self {
             matcher,
@@ -82,37 +86,23 @@ impl<'m> Scan<'m> {
 
     /// Reads to the end, or as far as it goes.
     pub fn read(&mut self, input: &mut dyn Read, buffer: &mut Vec<u8>) -> io::Result<()> {
-        buffer.resize(CHUNK, 0);
-        let mut filled = 0;
-        loop {
-            match input.read(&mut buffer[filled..]) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.feed(&buffer[..filled]);
-                    return Err(error);
-                }
+        pieces(input, buffer, |text, is_part| {
+            self.feed(text);
+            if is_part {
+                self.continues(text);
             }
-            if filled < CHUNK {
-                continue;
-            }
-            let kept = match memrchr(b'\n', buffer) {
-                Some(end) => {
-                    self.feed(&buffer[..=end]);
-                    end + 1
-                }
-                None => {
-                    self.feed(buffer);
-                    self.head.get_or_insert_with(|| buffer[..LINE_HEAD].to_vec());
-                    CHUNK - OVERLAP
-                }
-            };
-            buffer.copy_within(kept.., 0);
-            filled = CHUNK - kept;
-        }
-        self.feed(&buffer[..filled]);
-        Ok(())
+        })
+    }
+
+    /// The next piece goes on with the line that `text` begins with.
+    pub fn continues(&mut self, text: &[u8]) {
+        self.head.get_or_insert_with(|| text[..text.len().min(LINE_HEAD)].to_vec());
+    }
+
+    /// The next piece, which starts at this line of its file.
+    pub fn feed_at(&mut self, line: u64, text: &[u8]) {
+        self.line = line;
+        self.feed(text);
     }
 
     /// The next piece of the log: whole lines, or a part of a very long one.
@@ -122,7 +112,7 @@ impl<'m> Scan<'m> {
             self.collect_hosts(text);
         }
         let mut counted = 0;
-        if let Some(matcher) = self.matcher {
+        if let Some(matcher) = self.matcher.clone() {
             // Searched up to `at`, which lies in the line that starts at `line`.
             let (mut at, mut line) = (0, 0);
             while let Some(found) = text.get(at..).and_then(|rest| matcher.find(rest)) {
@@ -131,7 +121,7 @@ impl<'m> Scan<'m> {
                 let end = memchr(b'\n', &text[hit..]).map_or(text.len(), |n| hit + n);
                 self.line += newlines(&text[counted..start]);
                 counted = start;
-                at = self.look_at(matcher, &text[start..end], start == 0, hit - start) + start;
+                at = self.look_at(&matcher, &text[start..end], start == 0, hit - start) + start;
                 line = if at > end { at } else { start };
             }
         }
@@ -140,8 +130,11 @@ impl<'m> Scan<'m> {
         if lines > 0 || counted > 0 {
             self.head = None;
         }
-        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
         self.tail.extend_from_slice(&text[text.len().saturating_sub(TAIL)..]);
+        // Not at every piece: those of a journal of many units are short.
+        if self.tail.len() > 4 * TAIL {
+            self.tail.drain(..self.tail.len() - TAIL);
+        }
     }
 
     /// Judges a line that has a hit. Gives where in the line to search on.
@@ -244,6 +237,8 @@ impl<'m> Scan<'m> {
         ScannedLog {
             path,
             origin,
+            machine: None,
+            of_journal: false,
             start: self.start,
             end,
             hosts: self.hosts,
@@ -252,6 +247,44 @@ impl<'m> Scan<'m> {
             hits,
         }
     }
+}
+
+/// Hands over whole lines, or a part of a line that is longer than the buffer. Parts overlap.
+pub fn pieces(
+    input: &mut dyn Read,
+    buffer: &mut Vec<u8>,
+    mut feed: impl FnMut(&[u8], bool),
+) -> io::Result<()> {
+    buffer.resize(CHUNK, 0);
+    let mut filled = 0;
+    loop {
+        match input.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                feed(&buffer[..filled], false);
+                return Err(error);
+            }
+        }
+        if filled < CHUNK {
+            continue;
+        }
+        let kept = match memrchr(b'\n', buffer) {
+            Some(end) => {
+                feed(&buffer[..=end], false);
+                end + 1
+            }
+            None => {
+                feed(buffer, true);
+                CHUNK - OVERLAP
+            }
+        };
+        buffer.copy_within(kept.., 0);
+        filled = CHUNK - kept;
+    }
+    feed(&buffer[..filled], false);
+    Ok(())
 }
 
 /// `[   12.345678] text`
@@ -296,7 +329,7 @@ mod tests {
         let (matchers, _) = Matchers::new(&signatures);
         let origin = LogOrigin::Unit { unit: "kubelet".into(), node: None };
         let matcher = matchers.for_log(&origin).unwrap();
-        let mut scan = Scan::new(&origin, Some(&matcher));
+        let mut scan = Scan::new(&origin, Some(matcher));
         if in_pieces {
             scan.read(&mut &*log, &mut Vec::new()).unwrap();
         } else {

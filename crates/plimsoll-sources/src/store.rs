@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_model::Time;
 use plimsoll_model::snapshot::{Collected, Document, Form, Gap, GapStatus};
 
+use crate::layout::Layout;
 use crate::scan::ScannedLog;
 
 /// Bytes of documents, files and hits that are kept.
@@ -66,6 +67,22 @@ pub struct SourceNotes {
     /// Folders that hold a file which only the root of a gather has, or the folder around it.
     pub marked: BTreeSet<String>,
     pub logs: u64,
+    /// How the files seen so far are laid out.
+    pub layouts: BTreeSet<Layout>,
+    /// By the folder that holds a machine's files.
+    pub machines: BTreeMap<String, MachineNotes>,
+    /// Namespace and pod of containers whose logs do not tell, by the path of the log.
+    pub labels: BTreeMap<String, (String, String)>,
+}
+
+/// What is known of a machine while its files are read.
+#[derive(Default)]
+pub struct MachineNotes {
+    /// From the folder's name.
+    pub folder_name: Option<String>,
+    /// From a file that holds nothing else.
+    pub host_name: Option<String>,
+    pub whole: BTreeSet<&'static str>,
 }
 
 impl SourceNotes {
@@ -79,7 +96,10 @@ impl SourceNotes {
     }
 
     pub fn is_gather(&self) -> bool {
-        !self.roots.is_empty() || !self.marked.is_empty() || self.logs > 0
+        !self.roots.is_empty()
+            || !self.marked.is_empty()
+            || !self.layouts.is_empty()
+            || self.logs > 0
     }
 }
 

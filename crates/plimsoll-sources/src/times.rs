@@ -1,6 +1,7 @@
 //! When a log line was written, and by which host.
 //!
-//! Four writers are understood: the kubelet's RFC 3339 prefix, klog, journald and etcd's JSON.
+//! Five writers are understood: the kubelet's RFC 3339 prefix, klog, journald, etcd's JSON and the
+//! installer.
 //! klog and journald leave the year out; it is settled by `resolve` once the time of the gather is
 //! known. A file's modification time is never looked at.
 
@@ -47,15 +48,58 @@ pub fn line_time(line: &[u8]) -> Option<LineTime> {
             let at = memmem::find(head, b"\"ts\":\"")?;
             iso(&head[at + 6..], b'T').map(|(time, _)| LineTime::Full(time))
         }
-        _ => journal(line).map(|(time, _)| LineTime::NoYear(time)),
+        b't' if line.starts_with(LOGRUS) => {
+            iso(&line[LOGRUS.len()..], b'T').map(|(time, _)| LineTime::Full(time))
+        }
+        _ => journal_time(line).map(|(time, _)| time),
     }
 }
 
-/// The host in a line of a journal: `Oct 24 14:29:38 host unit[1]: …`, also with an ISO time.
+const LOGRUS: &[u8] = b"time=\"";
+
+/// Whether a line is written as `openshift-install` writes its log.
+pub fn is_installer_line(line: &[u8]) -> bool {
+    let rest = match line.strip_prefix(LOGRUS) {
+        Some(rest) => match memmem::find(rest, b"\" ") {
+            Some(end) if end < 40 => &rest[end + 2..],
+            _ => return false,
+        },
+        None => line,
+    };
+    rest.starts_with(b"level=") && memmem::find(rest, b" msg=").is_some()
+}
+
+/// How journald begins a line, and what follows: `Oct 24 14:29:38`, or with the year and the zone
+/// `Thu 2024-10-24 14:29:38 UTC` (`-o with-unit`).
+fn journal_time(line: &[u8]) -> Option<(LineTime, &[u8])> {
+    if line.get(3) == Some(&b' ') && line.get(8) == Some(&b'-') {
+        let (local, rest) = date_and_clock(line.get(4..)?, b' ')?;
+        let zone = rest.strip_prefix(b" ")?;
+        let end = memchr(b' ', zone)?;
+        // Nodes run in UTC, and journald has no numbers for other zones.
+        let time = Offset::UTC.to_timestamp(local).ok()?;
+        return Some((LineTime::Full(time), &zone[end..]));
+    }
+    journal(line).map(|(time, rest)| (LineTime::NoYear(time), rest))
+}
+
+/// The host in a line of a journal.
 pub fn journal_host(line: &[u8]) -> Option<&str> {
+    journal_head(line).map(|head| head.host)
+}
+
+pub struct JournalHead<'l> {
+    pub host: &'l str,
+    /// `kubelet[1]`
+    pub writer: &'l [u8],
+    pub text: &'l [u8],
+}
+
+/// `Oct 24 14:29:38 host unit[1]: text`, also with an ISO time.
+pub fn journal_head(line: &[u8]) -> Option<JournalHead<'_>> {
     let rest = match line.first()? {
         b'0'..=b'9' => iso(line, b'T')?.1,
-        _ => journal(line)?.1,
+        _ => journal_time(line)?.1,
     };
     let rest = rest.strip_prefix(b" ")?;
     let end = memchr(b' ', rest)?;
@@ -65,8 +109,9 @@ pub fn journal_host(line: &[u8]) -> Option<&str> {
         return None;
     }
     let unit = &rest[end + 1..];
-    let unit = &unit[..memchr(b' ', unit).unwrap_or(unit.len())];
-    unit.ends_with(b":").then_some(host)
+    let (unit, text) = unit.split_at(memchr(b' ', unit).unwrap_or(unit.len()));
+    let writer = unit.strip_suffix(b":")?;
+    Some(JournalHead { host, writer, text })
 }
 
 /// `time.String()` of Go, as in the `timestamp` files: `2024-10-24 14:43:32.75 +0000 UTC m=+0.3`.
@@ -94,6 +139,12 @@ pub fn resolve(time: LineTime, now: Option<Time>) -> Option<Time> {
 /// `2024-10-24T14:29:38[.frac]` and a zone: `Z`, `+0200`, `+02:00`, with a space before it or not.
 /// Gives what follows, too.
 fn iso(text: &[u8], separator: u8) -> Option<(Time, &[u8])> {
+    let (local, rest) = date_and_clock(text, separator)?;
+    let (offset, rest) = zone(rest)?;
+    Some((offset.to_timestamp(local).ok()?, rest))
+}
+
+fn date_and_clock(text: &[u8], separator: u8) -> Option<(DateTime, &[u8])> {
     let dash = |at: usize| text.get(at) == Some(&b'-');
     if !dash(4) || !dash(7) || text.get(10) != Some(&separator) {
         return None;
@@ -102,9 +153,7 @@ fn iso(text: &[u8], separator: u8) -> Option<(Time, &[u8])> {
     let month = small(text.get(5..7)?)?;
     let day = small(text.get(8..10)?)?;
     let (clock, rest) = clock(text.get(11..)?)?;
-    let local = at(year, month, day, clock)?;
-    let (offset, rest) = zone(rest)?;
-    Some((offset.to_timestamp(local).ok()?, rest))
+    Some((at(year, month, day, clock)?, rest))
 }
 
 fn zone(text: &[u8]) -> Option<(Offset, &[u8])> {
@@ -217,6 +266,11 @@ mod tests {
                 r#"{"level":"warn","ts":"2024-10-24T14:29:38.500+0100"}"#,
                 Some("2024-10-24T13:29:38.5Z"),
             ),
+            ("Thu 2024-10-24 14:29:38 UTC host x.service[1]: y", Some("2024-10-24T14:29:38Z")),
+            (
+                r#"time="2024-10-24T14:29:38+02:00" level=info msg="x""#,
+                Some("2024-10-24T12:29:38Z"),
+            ),
             ("Feb 29 00:00:00 host x: y", Some("2024-02-29T00:00:00Z")),
             ("-- No entries --", None),
             ("2024-10-24", None),
@@ -250,6 +304,7 @@ mod tests {
             ("Oct 24 12:57:27.563287 master-1 systemd[1]: Starting", Some("master-1")),
             ("2024-10-24T14:29:38+0000 m.example.com kubelet[1]: x", Some("m.example.com")),
             ("Oct 24 12:57:27 master-1 kernel: x", Some("master-1")),
+            ("Thu 2024-10-24 14:29:38 UTC m-0 kubelet.service[1]: x", Some("m-0")),
             ("2024-10-24T14:29:38.051338162Z Copying system trust bundle", None),
             ("Oct 24 12:57:27 just some words", None),
             ("-- Boot 1234 --", None),

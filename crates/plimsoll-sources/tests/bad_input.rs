@@ -31,7 +31,10 @@ fn nothing_to_read_is_an_error_with_a_plain_reason() {
     assert!(refused("x.tar", &[0; 2000]).starts_with("it is neither a tar archive"));
     assert_eq!(refused("x.tar.gz", &gzip(&tar(&sample()))[..12]), "the data ends too early");
     let photos = tar(&tree(&[("photos/1.jpg", "x")]));
-    assert_eq!(refused("x.tar", &photos), "it holds nothing that a must-gather or an inspect has");
+    assert_eq!(
+        refused("x.tar", &photos),
+        "it holds nothing that is known of a cluster or a machine"
+    );
     assert_eq!(read(&[], &needs(), &NoProgress).unwrap_err().reason, "no location was given");
 }
 

@@ -66,19 +66,22 @@ fn a_gather_is_read_as_it_is() {
     assert_eq!(snapshot.logs.iter().filter(|log| log.start.is_none()).count(), 1, "the empty one");
     let files: Vec<_> = snapshot.files.keys().map(|(_, path)| path.as_str()).collect();
     assert_eq!(files, ["image/etcd_info/member_list.json", "image/version"]);
-    let list = |group: &str, plural: &str, namespace: Option<&str>, form| Collected {
+    let list = |group: &str, plural: &str, namespace: Option<&str>, path: &str| Collected {
         group: group.into(),
         plural: plural.into(),
         namespace: namespace.map(Into::into),
-        form,
+        form: if path.is_empty() { Form::Objects } else { Form::List },
+        source: 0,
+        path: path.into(),
     };
+    let operators = "image/cluster-scoped-resources/config.openshift.io/clusteroperators.yaml";
     assert_eq!(
         snapshot.collected,
         BTreeSet::from([
-            list("core", "nodes", None, Form::Objects),
-            list("core", "pods", Some("n"), Form::Objects),
-            list("core", "pods", Some("n"), Form::List),
-            list("config.openshift.io", "clusteroperators", None, Form::List),
+            list("core", "nodes", None, ""),
+            list("core", "pods", Some("n"), ""),
+            list("core", "pods", Some("n"), "image/namespaces/n/core/pods.yaml"),
+            list("config.openshift.io", "clusteroperators", None, operators),
         ])
     );
 }

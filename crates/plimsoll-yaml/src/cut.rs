@@ -138,26 +138,72 @@ pub struct Meta<'t> {
 
 pub fn peek_meta(text: &str) -> Meta<'_> {
     let mut meta = Meta::default();
-    let mut in_metadata = false;
+    // The indent of what stands below `metadata:`, once it is known.
+    let mut inside: Option<Option<usize>> = None;
     for line in lines(text) {
         let indent = indent_of(line);
         if indent == 0 && !is_blank(line) {
-            in_metadata = line.starts_with("metadata:");
+            inside = line.starts_with("metadata:").then_some(None);
             if let Some(value) = line.strip_prefix("kind: ") {
                 meta.kind = Some(scalar(value));
             }
-        } else if in_metadata && indent == 2 {
-            let Some((key, value)) = line[2..].split_once(": ") else { continue };
-            match key {
-                "name" => meta.name = Some(scalar(value)),
-                "namespace" => meta.namespace = Some(scalar(value)),
-                "uid" => meta.uid = Some(scalar(value)),
-                "resourceVersion" => meta.resource_version = Some(scalar(value)),
+            if let Some(flow) = line.strip_prefix("metadata:").map(str::trim_start)
+                && flow.starts_with('{')
+            {
+                // The braces may close on a later line.
+                let start = flow.as_ptr().addr() - text.as_ptr().addr();
+                meta.take_flow(&text[start..]);
+                inside = None;
+            }
+        } else if let (Some(own), false) = (&mut inside, is_blank(line))
+            && *own.get_or_insert(indent) == indent
+            && let Some((key, value)) = line[indent..].split_once(": ")
+        {
+            meta.take(key, value);
+        }
+    }
+    meta
+}
+
+impl<'t> Meta<'t> {
+    fn take(&mut self, key: &str, value: &'t str) {
+        let field = match scalar(key) {
+            "name" => &mut self.name,
+            "namespace" => &mut self.namespace,
+            "uid" => &mut self.uid,
+            "resourceVersion" => &mut self.resource_version,
+            _ => return,
+        };
+        *field = Some(scalar(value));
+    }
+
+    /// `{name: a, labels: {b: c}}`: the pairs of the outer braces.
+    fn take_flow(&mut self, text: &'t str) {
+        let (mut depth, mut start, mut quote) = (0usize, 1, None);
+        for (at, c) in text.char_indices() {
+            match (quote, c) {
+                (Some(open), c) if c == open => quote = None,
+                (Some(_), _) => {}
+                (None, '"' | '\'') => quote = Some(c),
+                (None, '{' | '[') => depth += 1,
+                (None, ',' | '}' | ']') => {
+                    if depth == 1
+                        && let Some((key, value)) = text[start..at].split_once(':')
+                    {
+                        self.take(key, value);
+                    }
+                    if depth == 1 {
+                        start = at + 1;
+                    }
+                    depth -= usize::from(c != ',');
+                    if depth == 0 {
+                        return;
+                    }
+                }
                 _ => {}
             }
         }
     }
-    meta
 }
 
 fn scalar(value: &str) -> &str {
@@ -180,6 +226,22 @@ mod tests {
         assert_eq!(first.text_at(&["data"]), Some("x\n\ny"));
         assert_eq!(split_list("items: []\nkind: List\n"), Some(vec![]));
         assert_eq!(split_list("kind: Pod\n"), None);
+    }
+
+    #[test]
+    fn an_identity_is_read_in_any_style() {
+        for text in [
+            "kind: Pod\nmetadata:\n  name: a\n  namespace: n\n",
+            "kind: Pod\nmetadata:\n    labels:\n        name: x\n    name: a\n    namespace: 'n'\n",
+            "kind: Pod\nmetadata: {labels: {name: x, b: [1, 2]}, name: a, \"namespace\": \"n\"}\nspec: {}\n",
+            "kind: Pod\nmetadata: {note: 'x}, name: z',\n  name: a, namespace: n}\n",
+        ] {
+            let meta = peek_meta(text);
+            assert_eq!(meta.kind, Some("Pod"), "{text}");
+            assert_eq!((meta.name, meta.namespace), (Some("a"), Some("n")), "{text}");
+        }
+        assert_eq!(peek_meta("metadata: {name: a").name, None);
+        assert_eq!(peek_meta("metadata: {]}}").name, None);
     }
 
     #[test]

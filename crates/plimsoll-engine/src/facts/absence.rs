@@ -17,14 +17,19 @@ impl Lists {
         let mut lists: BTreeSet<_> =
             listed.map(|c| (c.group.clone(), c.plural.clone(), c.namespace.clone())).collect();
         for document in doubtful {
-            let namespace = document.namespace.as_deref().map(str::to_string);
-            lists.remove(&(document.group.to_string(), document.plural.to_string(), namespace));
+            for namespace in [document.namespace.as_deref(), None] {
+                let namespace = namespace.map(str::to_string);
+                lists.remove(&(document.group.to_string(), document.plural.to_string(), namespace));
+            }
         }
         Self(lists)
     }
 
+    /// A list of all namespaces proves as much as that of the namespace.
     pub fn prove(&self, group: &str, plural: &str, namespace: Option<&str>) -> bool {
-        self.0.contains(&(group.into(), plural.into(), namespace.map(str::to_string)))
+        [namespace, None].into_iter().any(|namespace| {
+            self.0.contains(&(group.into(), plural.into(), namespace.map(str::to_string)))
+        })
     }
 }
 
@@ -51,15 +56,15 @@ pub fn list_evidence(
     namespace: Option<&str>,
     name: &str,
 ) -> Evidence {
-    let suffix = match namespace {
-        Some(namespace) => format!("namespaces/{namespace}/{group}/{plural}.yaml"),
-        None => format!("cluster-scoped-resources/{group}/{plural}.yaml"),
-    };
-    let sibling = snapshot.documents.iter().find(|document| document.path.ends_with(&suffix));
-    let source = sibling.map_or(0, |document| document.source);
+    let list = snapshot.collected.iter().find(|c| {
+        c.form == Form::List
+            && (c.group.as_str(), c.plural.as_str()) == (group, plural)
+            && (c.namespace.as_deref() == namespace || c.namespace.is_none())
+    });
+    let source = list.map_or(0, |list| list.source);
     Evidence {
         source: snapshot.sources.get(source).map(|s| s.name.clone()).unwrap_or_default(),
-        path: sibling.map_or(suffix, |document| document.path.to_string()),
+        path: list.map(|list| list.path.clone()).unwrap_or_default(),
         line: None,
         pointer: Some("/items".into()),
         time: None,

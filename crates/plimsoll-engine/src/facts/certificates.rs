@@ -1,4 +1,4 @@
-//! Secrets and ConfigMaps by existence, certificates by their dates and names, signing requests.
+//! Secrets and ConfigMaps by existence, certificates by their dates and names.
 //!
 //! No secret value becomes a fact: must-gathers keep only certificates, and of those only the
 //! subject, issuer, names and dates are read.
@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use plimsoll_model::{Entity, EntityId, Time};
 use plimsoll_yaml::Node;
-use x509_parser::prelude::{FromDer, GeneralName, X509Certificate, X509CertificationRequest};
+use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 use super::Facts;
 use super::object::Object;
@@ -34,14 +34,7 @@ pub fn config_map(object: &Object<'_>) -> Facts {
                 .collect();
             let at = object.cite(&["data"], format!("endpoints: {}", endpoints.join(", ")));
             entity.set("endpoints", endpoints, at);
-            let keys: Vec<String> = object
-                .node(&["data"])
-                .map(Node::entries)
-                .unwrap_or_default()
-                .iter()
-                .map(|(key, _)| key.name.clone())
-                .collect();
-            entity.set("keys", keys, object.cite(&["data"], "data"));
+            entity.set("keys", data_keys(object), object.cite(&["data"], "data"));
         }
         ("kube-system", "cluster-config-v1") => install_config(object, &mut entity),
         _ => {}
@@ -75,7 +68,31 @@ pub fn secret(object: &Object<'_>) -> Facts {
             certificate_facts(object, &["data", key], &pem, &mut entity);
         }
     }
+    if !entity.facts.contains_key("notAfter") {
+        announced(object, &mut entity);
+    }
+    entity.set("keys", data_keys(object), object.cite(&["data"], "keys of data"));
     vec![(object.namespaced_id("Secret"), entity)]
+}
+
+/// What the operator that rotates a certificate wrote beside it, where the gather cut the value out.
+fn announced(object: &Object<'_>, entity: &mut Entity) {
+    for (key, fact) in [("not-before", "notBefore"), ("not-after", "notAfter")] {
+        let name = format!("auth.openshift.io/certificate-{key}");
+        let path = ["metadata", "annotations", name.as_str()];
+        if let Some(time) = object.time(&path) {
+            entity.set(fact, time, object.cite_field(&path));
+        }
+    }
+    let path = ["metadata", "annotations", "auth.openshift.io/certificate-issuer"];
+    if let Some(issuer) = object.text(&path) {
+        entity.set("issuer", format!("CN={issuer}"), object.cite_field(&path));
+    }
+}
+
+fn data_keys(object: &Object<'_>) -> Vec<String> {
+    let entries = object.node(&["data"]).map(Node::entries).unwrap_or_default();
+    entries.iter().map(|(key, _)| key.name.clone()).collect()
 }
 
 fn existing(object: &Object<'_>) -> Entity {
@@ -87,36 +104,57 @@ fn existing(object: &Object<'_>) -> Entity {
     entity
 }
 
+/// What a certificate says of itself.
+pub struct Certificate {
+    pub subject: String,
+    pub issuer: String,
+    pub common_name: Option<String>,
+    pub not_before: Option<Time>,
+    pub not_after: Option<Time>,
+    pub names: Vec<String>,
+    /// All of it in a sentence.
+    pub text: String,
+}
+
 /// The first certificate of a PEM text.
-fn certificate_facts(object: &Object<'_>, path: &[&str], pem: &[u8], entity: &mut Entity) {
-    let Some(Ok(block)) = x509_parser::pem::Pem::iter_from_buffer(pem).next() else { return };
-    let Ok((_, certificate)) = X509Certificate::from_der(&block.contents) else { return };
+pub fn first_certificate(pem: &[u8]) -> Option<Certificate> {
+    let block = x509_parser::pem::Pem::iter_from_buffer(pem).next()?.ok()?;
+    let (_, certificate) = X509Certificate::from_der(&block.contents).ok()?;
     let subject = certificate.subject().to_string();
     let issuer = certificate.issuer().to_string();
-    let not_before = Time::from_second(certificate.validity().not_before.timestamp());
-    let not_after = Time::from_second(certificate.validity().not_after.timestamp());
+    let validity = certificate.validity();
+    let name = certificate.subject().iter_common_name().next();
     let text = format!(
         "{subject}, issued by {issuer}, valid {} to {}",
-        certificate.validity().not_before,
-        certificate.validity().not_after
+        validity.not_before, validity.not_after
     );
-    let at = object.cite(path, text);
-    entity.set("subject", subject, at.clone());
-    entity.set("issuer", issuer, at.clone());
-    if let (Ok(not_before), Ok(not_after)) = (not_before, not_after) {
+    let names = certificate.subject_alternative_name().ok().flatten();
+    Some(Certificate {
+        subject,
+        issuer,
+        common_name: name.and_then(|name| name.as_str().ok()).map(str::to_string),
+        not_before: Time::from_second(validity.not_before.timestamp()).ok(),
+        not_after: Time::from_second(validity.not_after.timestamp()).ok(),
+        names: names
+            .map(|found| found.value.general_names.iter().filter_map(name_of).collect())
+            .unwrap_or_default(),
+        text,
+    })
+}
+
+fn certificate_facts(object: &Object<'_>, path: &[&str], pem: &[u8], entity: &mut Entity) {
+    let Some(certificate) = first_certificate(pem) else { return };
+    let at = object.cite(path, &certificate.text);
+    entity.set("subject", certificate.subject, at.clone());
+    entity.set("issuer", certificate.issuer, at.clone());
+    if let (Some(not_before), Some(not_after)) = (certificate.not_before, certificate.not_after) {
         entity.set("notBefore", not_before, at.clone());
         entity.set("notAfter", not_after, at.clone());
     }
-    let names: Vec<String> = certificate
-        .subject_alternative_name()
-        .ok()
-        .flatten()
-        .map(|extension| extension.value.general_names.iter().filter_map(name_of).collect())
-        .unwrap_or_default();
-    entity.set("names", names, at);
+    entity.set("names", certificate.names, at);
 }
 
-fn name_of(name: &GeneralName<'_>) -> Option<String> {
+pub(super) fn name_of(name: &GeneralName<'_>) -> Option<String> {
     match name {
         GeneralName::DNSName(name) => Some((*name).to_string()),
         GeneralName::IPAddress(bytes) => match bytes.len() {
@@ -128,50 +166,6 @@ fn name_of(name: &GeneralName<'_>) -> Option<String> {
         },
         _ => None,
     }
-}
-
-pub fn signing_request(object: &Object<'_>) -> Facts {
-    let mut entity = Entity::default();
-    for (path, fact) in
-        [(&["spec", "signerName"][..], "signer"), (&["spec", "username"], "requestor")]
-    {
-        if let Some(text) = object.text(path) {
-            entity.set(fact, text, object.cite_field(path));
-        }
-    }
-    let conditions: Vec<String> =
-        object.conditions(&["status", "conditions"]).into_iter().map(|(kind, _, _)| kind).collect();
-    let at =
-        object.cite(&["status", "conditions"], format!("conditions: {}", conditions.join(", ")));
-    let has = |kind: &str| conditions.iter().any(|c| c == kind);
-    entity.set("pending", conditions.is_empty(), at.clone());
-    entity.set("approved", has("Approved"), at.clone());
-    entity.set("denied", has("Denied") || has("Failed"), at);
-    let issued = object.text(&["status", "certificate"]).is_some_and(|text| !text.is_empty());
-    entity.set("issued", issued, object.cite(&["status"], format!("certificate issued: {issued}")));
-    if let Some(created) = object.time(&["metadata", "creationTimestamp"]) {
-        entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
-    }
-    if let Some(node) = requested_node(object) {
-        let at = object.cite(&["spec", "request"], format!("CN=system:node:{node}"));
-        entity.set("node", node, at);
-    }
-    vec![(object.id("CertificateSigningRequest"), entity)]
-}
-
-/// The node that a kubelet's request names in its subject, else in its user name.
-fn requested_node(object: &Object<'_>) -> Option<String> {
-    let by_request = || {
-        let pem = STANDARD.decode(object.text(&["spec", "request"])?.trim()).ok()?;
-        let block = x509_parser::pem::Pem::iter_from_buffer(&pem).next()?.ok()?;
-        let (_, request) = X509CertificationRequest::from_der(&block.contents).ok()?;
-        let subject = &request.certification_request_info.subject;
-        let name = subject.iter_common_name().next()?.as_str().ok()?;
-        name.strip_prefix("system:node:").map(str::to_string)
-    };
-    by_request().or_else(|| {
-        object.text(&["spec", "username"])?.strip_prefix("system:node:").map(str::to_string)
-    })
 }
 
 /// `Secret/…` and `ConfigMap/…` ids that absence can be told of.

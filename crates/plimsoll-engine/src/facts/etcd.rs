@@ -11,7 +11,8 @@ use super::nodes::control_plane;
 pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usize, Gap)>) {
     let mut healthy: Vec<(String, bool, Evidence)> = Vec::new();
     let mut members: Vec<(Json, Evidence)> = Vec::new();
-    let mut alarms: Option<(usize, Evidence)> = None;
+    let mut statuses: Vec<(Json, Evidence)> = Vec::new();
+    let mut alarms: Option<(Vec<String>, Evidence)> = None;
     for ((source, path), bytes) in &snapshot.files {
         let Some(name) = path.rsplit('/').next().filter(|_| path.contains("etcd_info/")) else {
             continue;
@@ -57,12 +58,22 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
                     }
                 }
             }
-            "alarm_list.json" => alarms = Some((list(&json, "alarms").len(), at(json.to_string()))),
+            "endpoint_status.json" => {
+                for status in json.as_array().map(Vec::as_slice).unwrap_or_default() {
+                    statuses.push((status.clone(), at(status.to_string())));
+                }
+            }
+            "alarm_list.json" => {
+                let kinds = list(&json, "alarms").iter().map(alarm_kind).collect();
+                alarms = Some((kinds, at(json.to_string())));
+            }
             _ => {}
         }
     }
-    if let Some((count, at)) = alarms {
-        base.entities.entry(EntityId::cluster()).or_default().set("etcdAlarms", count, at);
+    if let Some((kinds, at)) = alarms {
+        let cluster = base.entities.entry(EntityId::cluster()).or_default();
+        cluster.set("etcdAlarms", kinds.len(), at.clone());
+        cluster.set("etcdAlarmKinds", kinds, at);
     }
     if members.is_empty() {
         return;
@@ -70,6 +81,14 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
     let evidence: Vec<Evidence> = members.iter().map(|(_, at)| at.clone()).collect();
     let cluster = base.entities.entry(EntityId::cluster()).or_default();
     cluster.derive("etcdMembers", members.len(), evidence);
+    if !healthy.is_empty() {
+        let answering = healthy.iter().filter(|(_, health, _)| *health).count();
+        cluster.derive(
+            "etcdHealthy",
+            answering,
+            healthy.iter().map(|(_, _, at)| at.clone()).collect(),
+        );
+    }
     for (member, at) in members {
         let id = member.get("ID").and_then(Json::as_u64).unwrap_or(0);
         let name = member.get("name").and_then(Json::as_str).unwrap_or_default();
@@ -77,7 +96,19 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
         let mut entity = Entity::default();
         entity.set("started", !name.is_empty(), at.clone());
         entity.set("id", Value::UInt(id), at.clone());
+        let learner = member.get("isLearner").and_then(Json::as_bool).unwrap_or(false);
+        entity.set("learner", learner, at.clone());
+        let shown_on = if name.is_empty() { peer_node(base, &member) } else { Some(name.into()) };
+        if let Some(node) = shown_on {
+            entity.set("node", node, at.clone());
+        }
         let urls = list(&member, "clientURLs");
+        if let Some((status, at)) = statuses.iter().find(|(status, _)| {
+            let url = status.get("Endpoint").and_then(Json::as_str);
+            urls.iter().any(|client| client.as_str() == url)
+        }) {
+            status_facts(status, at, &mut entity);
+        }
         let health = healthy
             .iter()
             .find(|(url, _, _)| urls.iter().any(|client| client.as_str() == Some(url)));
@@ -85,6 +116,42 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
             entity.set("healthy", *health, at.clone());
         }
         base.entities.insert(EntityId::cluster_scoped("EtcdMember", &shown), entity);
+    }
+}
+
+/// What the member itself says. Go leaves out fields that are zero: no `leader` is no leader.
+fn status_facts(status: &Json, at: &Evidence, entity: &mut Entity) {
+    let Some(status) = status.get("Status") else { return };
+    let number = |path: &Json, key: &str| path.get(key).and_then(Json::as_u64).unwrap_or(0);
+    entity.set("leaderless", number(status, "leader") == 0, at.clone());
+    for (key, fact) in [("dbSize", "dbSize"), ("dbSizeInUse", "dbInUse")] {
+        let bytes = i64::try_from(number(status, key)).unwrap_or(i64::MAX);
+        entity.set(fact, bytes, at.clone());
+    }
+    if let Some(header) = status.get("header") {
+        entity.set("clusterId", Value::UInt(number(header, "cluster_id")), at.clone());
+    }
+}
+
+/// The node of a member that has not started and so has no name: by the address of its peer URL.
+fn peer_node(base: &FactBase, member: &Json) -> Option<String> {
+    let url = list(member, "peerURLs").first()?.as_str()?;
+    let host = url.trim_start_matches("https://").rsplit_once(':')?.0;
+    let address: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;
+    let runs = |entity: &Entity| {
+        let own = entity.facts.get("addresses").into_iter().flat_map(Value::texts);
+        own.filter_map(|text| text.parse::<IpAddr>().ok()).any(|own| own == address)
+    };
+    let mut nodes = base.entities.iter().filter(|(id, _)| id.kind == "Node");
+    nodes.find(|(_, entity)| runs(entity)).map(|(id, _)| id.name.clone())
+}
+
+fn alarm_kind(alarm: &Json) -> String {
+    match alarm.get("alarm") {
+        Some(Json::String(kind)) => kind.clone(),
+        Some(Json::Number(kind)) if kind.as_u64() == Some(1) => "NOSPACE".into(),
+        Some(Json::Number(kind)) if kind.as_u64() == Some(2) => "CORRUPT".into(),
+        _ => "NONE".into(),
     }
 }
 

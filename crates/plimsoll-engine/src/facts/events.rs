@@ -18,7 +18,7 @@ pub fn event(object: &Object<'_>) -> Facts {
     };
     let id = match kind {
         "Node" | "BareMetalHost" | "Machine" => EntityId::cluster_scoped(kind, name),
-        "Pod" if object.text(&["type"]) == Some("Warning") => {
+        "Pod" | "PersistentVolumeClaim" if object.text(&["type"]) == Some("Warning") => {
             EntityId::namespaced(kind, involved("namespace").unwrap_or(object.namespace()), name)
         }
         _ => return Vec::new(),
@@ -55,8 +55,15 @@ pub fn event(object: &Object<'_>) -> Facts {
 
 /// No event in a list that was collected is a fact, too.
 pub fn derive(lists: &Lists, base: &mut FactBase) {
-    for (id, entity) in base.entities.iter_mut().filter(|(id, _)| id.kind == "Pod") {
-        if lists.prove("core", "events", id.namespace.as_deref()) {
+    for (id, entity) in &mut base.entities {
+        let namespace = match id.kind.as_str() {
+            "Pod" | "PersistentVolumeClaim" => id.namespace.as_deref(),
+            // Events of what has no namespace are kept here.
+            "Node" => Some("default"),
+            "BareMetalHost" | "Machine" => Some("openshift-machine-api"),
+            _ => continue,
+        };
+        if lists.prove("core", "events", namespace) {
             entity.facts.entry("events".into()).or_insert_with(|| Value::Map(BTreeMap::new()));
         }
     }

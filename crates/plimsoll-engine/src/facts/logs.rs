@@ -1,13 +1,19 @@
 //! Log hits become facts of the entity they speak of: `logs['kubelet-anonymous'].count`.
 //!
+//! A hit is over when a signature that ends it hit later in the same log. The order of the lines says
+//! so, since consoles often have no clock.
+//!
 //! A signature that did not hit is a fact only where a log was there to look into: count 0 for an
-//! entity whose logs were collected, nothing at all for one whose logs were not.
+//! entity whose logs were collected, nothing at all for one whose logs were not. The first log that
+//! a signature names is where its line must stand; the others are where it may be found as well, and
+//! their silence proves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
-use plimsoll_model::snapshot::{HitLine, RECENT_SECONDS};
+use plimsoll_model::snapshot::{Era, HitLine, RECENT_SECONDS};
 use plimsoll_model::{
-    EntityId, Evidence, FactBase, LogFile, LogHits, LogOrigin, Snapshot, Time, Value,
+    Entity, EntityId, Evidence, FactBase, LogFile, LogHits, LogOrigin, Snapshot, Time, Value,
 };
 
 use super::pods::PLACE;
@@ -17,11 +23,15 @@ use crate::pack::{Pack, SignatureRule};
 #[derive(Default)]
 struct Found {
     count: u64,
+    /// A log that would hold the line was read to its end.
+    looked: bool,
     /// Of each log: its end, its recent hits, and when its last run of hits began.
     runs: Vec<(Option<Time>, u64, Option<Time>)>,
     lines: Vec<(Evidence, Option<Time>)>,
     captures: BTreeMap<String, String>,
     until: Option<Time>,
+    /// Hits that no later line ends.
+    open: u64,
 }
 
 pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
@@ -34,26 +44,53 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
             .collect();
         let mut found: BTreeMap<EntityId, Found> = BTreeMap::new();
         for log in &logs {
-            for (id, host) in covered(rule, &snapshot.logs[*log], base) {
-                found.entry(id).or_default().span(&snapshot.logs[*log], host.as_deref());
+            let log = &snapshot.logs[*log];
+            // What is not in a log that was cut off may have been in the rest of it.
+            let first = rule.spec.logs.first();
+            let is_first = first.is_none_or(|first| log.origin.matches(first));
+            for (id, host) in covered(rule, log, base) {
+                let only_by_logs = known_by_logs_alone(base, &id);
+                let entry = found.entry(id).or_default();
+                entry.looked |= log.complete && (is_first || only_by_logs);
+                entry.span(log, host.as_deref());
             }
         }
         for hits in snapshot.hits.iter().filter(|hits| hits.signature == index) {
             let log = &snapshot.logs[hits.log];
             let Some(id) = target(rule, log, hits, base) else { continue };
+            let over = is_over(pack, rule, snapshot, hits);
+            let recent = if over { 0 } else { hits.recent };
             let entry = found.entry(id).or_default();
             entry.span(log, hits.host.as_deref());
+            entry.open += if over { 0 } else { hits.count };
             entry.count += hits.count;
-            entry.runs.push((log.end_of(hits.host.as_deref()), hits.recent, hits.run.time));
+            entry.runs.push((log.end_of(hits.host.as_deref()), recent, hits.run.time));
             entry.captures.extend(hits.captures.iter().cloned());
             for line in [&hits.run, &hits.last] {
                 entry.lines.push((evidence(snapshot, log, line), line.time));
             }
         }
+        found.retain(|id, found| {
+            let everywhere = || id.kind != "Cluster" || whole(rule, &logs, snapshot, base);
+            found.count > 0 || (found.looked && everywhere())
+        });
         for (id, found) in found {
             store(base, id, &rule.spec.id, found);
         }
     }
+}
+
+/// Whether the same host said later in the same log that it is over.
+fn is_over(pack: &Pack, rule: &SignatureRule, snapshot: &Snapshot, hits: &LogHits) -> bool {
+    let same_host =
+        |end: &LogHits| hits.host.is_none() || end.host.is_none() || end.host == hits.host;
+    let ends = |end: &LogHits| {
+        pack.signatures.get(end.signature).is_some_and(|other| rule.over.contains(&other.spec.id))
+    };
+    !rule.over.is_empty()
+        && snapshot.hits.iter().any(|end| {
+            end.log == hits.log && end.last.line > hits.last.line && ends(end) && same_host(end)
+        })
 }
 
 impl Found {
@@ -63,17 +100,18 @@ impl Found {
     }
 }
 
-/// Entities for which this log says "looked, and there was nothing", each with its host in the log.
+/// A machine that the API does not know has the logs that somebody saved, and no others.
+fn known_by_logs_alone(base: &FactBase, id: &EntityId) -> bool {
+    base.entities.get(id).is_none_or(|entity| entity.facts.keys().all(|fact| fact == "logs"))
+}
+
+/// Entities that this log speaks of, each with its host in the log.
 fn covered(
     rule: &SignatureRule,
     log: &LogFile,
     base: &FactBase,
 ) -> Vec<(EntityId, Option<String>)> {
     let plain = |id: EntityId| (id, None);
-    // What is not in a log that was cut off may have been in the rest of it.
-    if !log.complete {
-        return Vec::new();
-    }
     if let Some(template) = &rule.entity {
         if !template.contains('{') {
             return template.parse().ok().map(plain).into_iter().collect();
@@ -83,24 +121,58 @@ fn covered(
     }
     match (rule.on.as_str(), &log.origin) {
         ("Cluster", _) => vec![plain(EntityId::cluster())],
-        ("Pod", LogOrigin::Container { namespace, pod, .. }) => {
+        ("Pod", LogOrigin::Container { namespace, pod, .. }) if !pod.is_empty() => {
             let id = EntityId::namespaced("Pod", namespace, pod);
             base.entities.contains_key(&id).then_some(plain(id)).into_iter().collect()
         }
         ("Node" | "BareMetalHost", origin) => {
+            let hosts = || log.hosts.iter().filter(|host| is_name(host)).cloned();
+            let by_place = || log.machine.iter().cloned();
             let names: BTreeSet<String> = match origin {
                 LogOrigin::Unit { node: Some(node), .. } => BTreeSet::from([node.clone()]),
-                LogOrigin::Unit { node: None, .. } => log.hosts.iter().cloned().collect(),
+                LogOrigin::Unit { node: None, .. } => {
+                    let hosts: BTreeSet<String> = hosts().collect();
+                    if hosts.is_empty() { by_place().collect() } else { hosts }
+                }
                 LogOrigin::StaticPod { node, .. } => BTreeSet::from([node.clone()]),
                 LogOrigin::Container { namespace, pod, .. } => {
-                    place_of(base, namespace, pod).into_iter().collect()
+                    place_of(base, namespace, pod).into_iter().chain(by_place()).take(1).collect()
                 }
-                LogOrigin::Console { name } => BTreeSet::from([name.clone()]),
+                LogOrigin::Console { name } => by_place().chain([name.clone()]).take(1).collect(),
+                LogOrigin::Installer => BTreeSet::new(),
             };
             names.into_iter().map(|name| (machine(base, &rule.on, &name), Some(name))).collect()
         }
         _ => Vec::new(),
     }
+}
+
+/// Whether every running container that the first selector means left a log. A line about the whole
+/// cluster may stand in the log of any of them.
+fn whole(rule: &SignatureRule, logs: &[usize], snapshot: &Snapshot, base: &FactBase) -> bool {
+    let Some(first) = rule.spec.logs.first() else { return true };
+    let complete = logs.iter().map(|log| &snapshot.logs[*log]).filter(|log| log.complete);
+    let read: BTreeSet<(&str, &str, &str)> = complete
+        .filter_map(|log| match &log.origin {
+            LogOrigin::Container { namespace, pod, container, era: Era::Current } => {
+                Some((namespace.as_str(), pod.as_str(), container.as_str()))
+            }
+            _ => None,
+        })
+        .collect();
+    base.entities.iter().filter(|(id, _)| id.kind == PLACE).all(|(id, place)| {
+        let mut writes = place.facts.get("writes").into_iter().flat_map(Value::texts);
+        let namespace = id.namespace.as_deref().unwrap_or_default();
+        writes.all(|container| {
+            let meant = LogOrigin::Container {
+                namespace: namespace.into(),
+                pod: id.name.clone(),
+                container: container.into(),
+                era: Era::Current,
+            };
+            !meant.matches(first) || read.contains(&(namespace, id.name.as_str(), container))
+        })
+    })
 }
 
 /// The entity that a hit speaks of.
@@ -115,16 +187,31 @@ fn target(
         for (name, value) in &hits.captures {
             text = text.replace(&format!("{{{name}}}"), value);
         }
-        return (!text.contains('{')).then(|| text.parse().ok()).flatten();
+        let id: EntityId = (!text.contains('{')).then(|| text.parse().ok()).flatten()?;
+        return Some(if id.kind == "BareMetalHost" { host_of(base, id) } else { id });
     }
-    if let (Some(host), "Node" | "BareMetalHost") = (&hits.host, rule.on.as_str()) {
+    if let (Some(host), "Node" | "BareMetalHost") =
+        (hits.host.as_deref().filter(|host| is_name(host)), rule.on.as_str())
+    {
         return Some(machine(base, &rule.on, host));
     }
     if let ("Pod", LogOrigin::Container { namespace, pod, .. }) = (rule.on.as_str(), &log.origin) {
-        return Some(EntityId::namespaced("Pod", namespace, pod));
+        return (!pod.is_empty()).then(|| EntityId::namespaced("Pod", namespace, pod));
     }
-    let whole = LogFile { complete: true, ..log.clone() };
-    covered(rule, &whole, base).into_iter().next().map(|(id, _)| id)
+    covered(rule, log, base).into_iter().next().map(|(id, _)| id)
+}
+
+/// The host that Ironic calls by its own id, or by `namespace~name`.
+fn host_of(base: &FactBase, id: EntityId) -> EntityId {
+    let short = id.name.rsplit('~').next().unwrap_or(&id.name);
+    let registered =
+        |entity: &Entity| entity.facts.get("provisioningId").and_then(Value::text) == Some(short);
+    let known = base
+        .entities
+        .iter()
+        .find(|(other, entity)| other.kind == id.kind && registered(entity))
+        .map(|(other, _)| other.clone());
+    known.unwrap_or_else(|| EntityId::cluster_scoped(&id.kind, short))
 }
 
 fn place_of(base: &FactBase, namespace: &str, pod: &str) -> Option<String> {
@@ -132,12 +219,20 @@ fn place_of(base: &FactBase, namespace: &str, pod: &str) -> Option<String> {
     place.facts.get("node").and_then(Value::text).map(str::to_string)
 }
 
-/// The machine of that host name: the API may know it by its full name, or not at all.
-fn machine(base: &FactBase, kind: &str, host: &str) -> EntityId {
+/// A machine that was given no name yet calls itself localhost, as all others do.
+fn is_name(host: &str) -> bool {
+    !host.starts_with("localhost")
+}
+
+/// The machine of that host name or address: the API may know it by its full name, or not at all.
+pub fn machine(base: &FactBase, kind: &str, host: &str) -> EntityId {
     let short = |name: &str| name.split('.').next().unwrap_or(name).to_string();
     let exact = EntityId::cluster_scoped(kind, host);
     if base.entities.contains_key(&exact) {
         return exact;
+    }
+    if let Some(id) = host.parse().ok().and_then(|address| by_address(base, kind, address)) {
+        return id;
     }
     let same = |id: &&EntityId| id.kind == kind && short(&id.name) == short(host);
     let mentioned = |id: &&EntityId| id.kind == kind && names(host, &id.name);
@@ -147,6 +242,15 @@ fn machine(base: &FactBase, kind: &str, host: &str) -> EntityId {
         .or_else(|| base.entities.keys().find(mentioned))
         .cloned()
         .unwrap_or(exact)
+}
+
+fn by_address(base: &FactBase, kind: &str, address: IpAddr) -> Option<EntityId> {
+    let has = |entity: &Entity| {
+        let addresses = entity.facts.get("addresses");
+        addresses.is_some_and(|all| all.texts().any(|text| text.parse() == Ok(address)))
+    };
+    let mut all = base.entities.iter().filter(|(id, _)| id.kind == kind);
+    all.find(|(_, entity)| has(entity)).map(|(id, _)| id.clone())
 }
 
 /// Whether `text` holds `name` as a whole: `worker-1-console` names worker-1, `worker-10` does not.
@@ -175,7 +279,8 @@ fn store(base: &mut FactBase, id: EntityId, signature: &str, mut found: Found) {
     let mut map: BTreeMap<String, Value> =
         found.captures.into_iter().map(|(name, value)| (name, Value::Text(value))).collect();
     map.insert("count".into(), Value::Int(i64::try_from(found.count).unwrap_or(i64::MAX)));
-    if found.count == 0 {
+    map.insert("open".into(), Value::Int(i64::try_from(found.open).unwrap_or(i64::MAX)));
+    if found.open == 0 {
         map.insert("recent".into(), Value::Int(0));
     }
     let times: Vec<Time> = found.lines.iter().filter_map(|(_, time)| *time).collect();

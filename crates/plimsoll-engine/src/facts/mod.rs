@@ -6,19 +6,24 @@
 //! name.
 
 mod absence;
+mod admission;
 mod baremetal;
 mod certificates;
 mod cluster;
 mod etcd;
 mod events;
+mod hosts;
+mod ignition;
 mod logs;
 mod machine_config;
 mod needs;
+mod node_root;
 mod nodes;
 mod object;
 mod operators;
 mod pods;
 mod relations;
+mod requests;
 pub mod schema;
 mod workloads;
 
@@ -63,6 +68,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
         }
     }
     etcd::extract(snapshot, &mut base, &mut problems);
+    node_root::extract(snapshot, &mut base);
     base.entities.entry(EntityId::cluster()).or_default();
     let doubtful: Vec<&Document> = snapshot
         .documents
@@ -74,11 +80,15 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     operators::derive(&mut base);
     nodes::derive(&mut base);
     etcd::derive(&mut base);
+    ignition::derive(&mut base);
     machine_config::derive(&mut base);
     baremetal::derive(&mut base);
     cluster::derive(&mut base);
+    requests::derive(&lists, &mut base);
+    admission::derive(&lists, &mut base);
     pods::derive(snapshot, &lists, &mut base);
     events::derive(&lists, &mut base);
+    hosts::derive(&lists, &mut base);
     logs::attach(pack, snapshot, &mut base);
     relations::derive(pack, &mut base);
     (base, problems)
@@ -95,15 +105,22 @@ fn facts_of(object: &Object<'_>) -> Facts {
         ("core", "events") => events::event(object),
         ("core", "configmaps") => certificates::config_map(object),
         ("core", "secrets") => certificates::secret(object),
-        ("certificates.k8s.io", "certificatesigningrequests") => {
-            certificates::signing_request(object)
-        }
+        ("certificates.k8s.io", "certificatesigningrequests") => requests::signing_request(object),
         ("machineconfiguration.openshift.io", "machineconfigpools") => machine_config::pool(object),
         ("machineconfiguration.openshift.io", "machineconfigs") => machine_config::config(object),
         ("metal3.io", "baremetalhosts") => baremetal::host(object),
+        ("metal3.io", "hostfirmwaresettings") => baremetal::firmware_settings(object),
+        ("metal3.io", "preprovisioningimages") => baremetal::preprovisioning_image(object),
+        ("metal3.io", "provisionings") => baremetal::provisioning(object),
         ("machine.openshift.io", "machines") => baremetal::machine(object),
+        ("core", "endpoints") => admission::endpoints(object),
+        ("apiregistration.k8s.io", "apiservices") => admission::api_service(object),
+        ("admissionregistration.k8s.io", _) => admission::webhooks(object),
+        ("machine.openshift.io", "machinesets") => baremetal::machine_set(object),
+        ("machine.openshift.io", "machinehealthchecks") => baremetal::health_check(object),
         ("apps", "deployments") => workloads::deployment(object),
         ("apps", "daemonsets") => workloads::daemon_set(object),
+        ("core", "persistentvolumeclaims") => workloads::volume_claim(object),
         _ => Vec::new(),
     }
 }

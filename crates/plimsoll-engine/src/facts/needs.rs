@@ -10,9 +10,10 @@ pub fn needs(pack: &Pack) -> Needs {
         now: None,
         resources: resources(),
         signatures: pack.signatures.iter().map(|rule| rule.spec.clone()).collect(),
-        files: ["member_list", "endpoint_health", "alarm_list"]
+        files: ["member_list", "endpoint_health", "endpoint_status", "alarm_list"]
             .iter()
             .map(|name| format!("etcd_info/{name}.json"))
+            .chain(super::node_root::FILES.iter().map(|path| (*path).into()))
             .collect(),
     }
 }
@@ -61,13 +62,42 @@ fn resources() -> Vec<ResourceNeed> {
         need("certificates.k8s.io", "certificatesigningrequests"),
         need("machineconfiguration.openshift.io", "machineconfigpools"),
         dropping("machineconfiguration.openshift.io", "machineconfigs", &["spec"]),
-        dropping("metal3.io", "baremetalhosts", &["status.hardware"]),
+        dropping("metal3.io", "baremetalhosts", &["status.hardware.cpu"]),
+        need("metal3.io", "hostfirmwaresettings"),
+        need("metal3.io", "preprovisioningimages"),
+        need("metal3.io", "provisionings"),
         dropping("machine.openshift.io", "machines", &["spec.providerSpec"]),
+        dropping("machine.openshift.io", "machinesets", &["spec.template"]),
+        need("machine.openshift.io", "machinehealthchecks"),
         dropping("apps", "deployments", &["spec.template"]),
         dropping("apps", "daemonsets", &["spec.template"]),
+        need("core", "persistentvolumeclaims"),
         within("core", "configmaps", &["kube-system", "openshift-etcd"]),
-        within("core", "secrets", &["openshift-machine-config-operator", "openshift-machine-api"]),
+        within(
+            "core",
+            "secrets",
+            &[
+                "openshift-config-managed",
+                "openshift-etcd",
+                "openshift-kube-apiserver",
+                "openshift-kube-apiserver-operator",
+                "openshift-kube-controller-manager",
+                "openshift-kube-controller-manager-operator",
+                "openshift-kube-scheduler",
+                "openshift-machine-api",
+                "openshift-machine-config-operator",
+            ],
+        ),
+        dropping("core", "endpoints", &["metadata.managedFields"]),
+        dropping(
+            "apiregistration.k8s.io",
+            "apiservices",
+            &["metadata.managedFields", "spec.caBundle"],
+        ),
     ];
+    for plural in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
+        all.push(dropping("admissionregistration.k8s.io", plural, &["metadata.managedFields"]));
+    }
     for plural in [
         "etcds",
         "kubeapiservers",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::{Entity, EntityId, FactBase, Value};
+use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Value};
 use plimsoll_yaml::{Limits, Node};
 
 use super::Facts;
@@ -76,7 +76,9 @@ fn addresses(object: &Object<'_>, entity: &mut Entity) {
             .filter_map(|item| item.text_at(&["address"]).map(str::to_string))
             .collect();
         let at = object.cite_node(node, "/status/addresses", internal.join(", "));
-        entity.set("addresses", internal, at);
+        entity.set("addresses", internal, at.clone());
+        let all = node.items().iter().filter_map(|item| item.text_at(&["address"]));
+        entity.set("allAddresses", all.map(str::to_string).collect::<Vec<_>>(), at);
     }
     let key = "k8s.ovn.org/node-primary-ifaddr";
     let annotations = object.node(&["metadata", "annotations"]);
@@ -103,8 +105,24 @@ pub fn control_plane(base: &FactBase) -> Vec<&Entity> {
     base.entities.iter().filter(is_master).map(|(_, node)| node).collect()
 }
 
+/// Nodes whose kubelet says that no CNI configuration is there.
+fn without_cni(base: &FactBase) -> Option<(i64, Vec<Evidence>)> {
+    let nodes = base.entities.iter().filter(|(id, _)| id.kind == "Node");
+    let ready: Vec<(&Entity, &str)> = nodes
+        .filter_map(|(_, node)| Some((node, node.facts.get("ready")?.get("message")?.text()?)))
+        .collect();
+    let lacking = ready.iter().filter(|(_, message)| message.contains("no CNI configuration file"));
+    let cited: Vec<Evidence> =
+        lacking.filter_map(|(node, _)| node.provenance.get("ready")?.first().cloned()).collect();
+    (!ready.is_empty()).then_some((i64::try_from(cited.len()).unwrap_or(i64::MAX), cited))
+}
+
 /// How many nodes of each role joined.
 pub fn derive(base: &mut FactBase) {
+    if let Some((count, cited)) = without_cni(base) {
+        let cluster = base.entities.entry(EntityId::cluster()).or_default();
+        cluster.derive("nodesWithoutCni", count, cited);
+    }
     let mut counts = [0i64, 0];
     let mut evidence = Vec::new();
     for (id, entity) in base.entities.iter().filter(|(id, _)| id.kind == "Node") {

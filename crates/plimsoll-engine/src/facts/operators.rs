@@ -15,6 +15,7 @@ pub fn cluster_operator(object: &Object<'_>) -> Facts {
             "Degraded" => "degraded",
             "Progressing" => "progressing",
             "Upgradeable" => "upgradeable",
+            "Disabled" => "disabled",
             _ => continue,
         };
         entity.set(fact, value, evidence);
@@ -25,8 +26,42 @@ pub fn cluster_operator(object: &Object<'_>) -> Facts {
     vec![(object.id("ClusterOperator"), entity)]
 }
 
+/// Names below the cluster's apps domain that operators look up from inside.
+const APPS_NAMES: [&str; 3] =
+    ["oauth-openshift.", "console-openshift-console.", "canary-openshift-ingress-canary."];
+
+/// Operators that cannot resolve a name of the apps domain: `lookup <name> on <server>: no such host`.
+fn apps_unresolved(base: &mut FactBase) {
+    let (mut told, mut operators, mut asked) = (Vec::new(), Vec::new(), false);
+    for operator in ["authentication", "console", "ingress"] {
+        let id = EntityId::cluster_scoped("ClusterOperator", operator);
+        let Some(entity) = base.entities.get(&id) else { continue };
+        for condition in ["degraded", "available"] {
+            let Some(said) = entity.facts.get(condition) else { continue };
+            let text = |key| said.get(key).and_then(Value::text).unwrap_or_default();
+            asked = true;
+            // A condition that is as it should be may still carry the words of the last trouble.
+            let bad = text("status") == if condition == "degraded" { "True" } else { "False" };
+            let unresolved = text("message").split("lookup ").skip(1).any(|rest| {
+                APPS_NAMES.iter().any(|name| rest.starts_with(name))
+                    && rest.lines().next().is_some_and(|line| line.contains("no such host"))
+            });
+            if bad && unresolved {
+                operators.push(operator.to_string());
+                told.extend(entity.provenance.get(condition).into_iter().flatten().cloned());
+            }
+        }
+    }
+    operators.dedup();
+    if asked {
+        let cluster = base.entities.entry(EntityId::cluster()).or_default();
+        cluster.derive("appsUnresolved", operators, told);
+    }
+}
+
 /// Whether an operator itself counts two where there should be three.
 pub fn derive(base: &mut FactBase) {
+    apps_unresolved(base);
     let mut told = Vec::new();
     let mut asked = false;
     for (operator, words) in

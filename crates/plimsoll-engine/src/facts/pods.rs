@@ -2,6 +2,8 @@
 //!
 //! A healthy or completed pod makes no entity: there may be tens of thousands.
 
+use std::collections::BTreeMap;
+
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Snapshot, Value};
 use plimsoll_yaml::Node;
 
@@ -30,11 +32,22 @@ pub fn pod(object: &Object<'_>) -> Facts {
         kind == "Ready" && value.get("status").and_then(Value::text) == Some("False")
     });
     containers.all_ready &= !(phase == "Running" && said_unready);
+    let deleting = object.time(&["metadata", "deletionTimestamp"]);
     let fine = phase == "Succeeded"
-        || (phase == "Running" && containers.all_ready && containers.waiting.is_none());
+        || (phase == "Running"
+            && containers.all_ready
+            && containers.waiting.is_none()
+            && deleting.is_none());
     let mut place = Entity::default();
     if let Some(node) = object.text(&["spec", "nodeName"]) {
         place.set("node", node, object.cite_field(&["spec", "nodeName"]));
+    }
+    if phase == "Running" {
+        let statuses = object.node(&["status", "containerStatuses"]);
+        let names = statuses.into_iter().flat_map(|all| all.items());
+        let names: Vec<Value> =
+            names.filter_map(|one| one.text_at(&["name"])).map(Into::into).collect();
+        place.set("writes", Value::List(names), object.cite_field(&["status", "phase"]));
     }
     let place = (object.namespaced_id(PLACE), place);
     if fine && !mirror {
@@ -56,7 +69,10 @@ pub fn pod(object: &Object<'_>) -> Facts {
     let node = object.text(&["spec", "nodeName"]).unwrap_or_default();
     entity.set("node", node, object.cite_field(&["spec", "nodeName"]));
     entity.set("restarts", containers.restarts, containers.restarts_at(object));
-    let deleting = object.time(&["metadata", "deletionTimestamp"]);
+    if let Some(deadline) = deleting {
+        let at = object.cite_field(&["metadata", "deletionTimestamp"]);
+        entity.set("deleteBy", deadline, at);
+    }
     entity.set(
         "deleting",
         deleting.is_some(),
@@ -64,6 +80,10 @@ pub fn pod(object: &Object<'_>) -> Facts {
     );
     if let Some(created) = object.time(&["metadata", "creationTimestamp"]) {
         entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
+    }
+    for (field, fact) in [("reason", "reason"), ("message", "message")] {
+        let text = object.text(&["status", field]).unwrap_or_default();
+        entity.set(fact, text, object.cite_field(&["status", field]));
     }
     let (waiting, message, at) = containers.waiting.clone().unwrap_or_else(|| {
         (String::new(), String::new(), object.cite(&["status"], "no container waits"))
@@ -76,6 +96,11 @@ pub fn pod(object: &Object<'_>) -> Facts {
             entity.set("lastExitTime", *finished, at.clone());
         }
     }
+    entity.provenance.extend(
+        containers.exits.iter().map(|(name, (_, at))| (format!("exits.{name}"), vec![at.clone()])),
+    );
+    let exits = containers.exits.into_iter().map(|(name, (exit, _))| (name, exit)).collect();
+    entity.facts.insert("exits".into(), Value::Map(exits));
     for (kind, value, evidence) in conditions {
         match kind.as_str() {
             "Ready" => entity.set("readyCondition", value, evidence),
@@ -102,11 +127,19 @@ struct Containers {
     /// Reason, message and place of the first container that waits for something.
     waiting: Option<(String, String, Evidence)>,
     terminated: Option<(String, Option<plimsoll_model::Time>, Evidence)>,
+    /// By container: how it ended last, and where that stands.
+    exits: BTreeMap<String, (Value, Evidence)>,
 }
 
 impl Containers {
     fn read(object: &Object<'_>) -> Self {
-        let mut found = Self { all_ready: true, restarts: 0, waiting: None, terminated: None };
+        let mut found = Self {
+            all_ready: true,
+            restarts: 0,
+            waiting: None,
+            terminated: None,
+            exits: BTreeMap::new(),
+        };
         let statuses =
             object.node(&["status", "containerStatuses"]).map(Node::items).unwrap_or_default();
         found.all_ready = !statuses.is_empty();
@@ -141,6 +174,14 @@ impl Containers {
                     format!("terminated: {reason}, exit code {code}"),
                 );
                 at.time = finished;
+                let mut exit = BTreeMap::from([
+                    ("reason".to_string(), Value::from(reason)),
+                    ("code".to_string(), code.into()),
+                    ("message".to_string(), ended.text_at(&["message"]).unwrap_or("").into()),
+                ]);
+                exit.extend(finished.map(|time| ("time".to_string(), time.into())));
+                let name = status.text_at(&["name"]).unwrap_or_default();
+                found.exits.insert(name.into(), (Value::Map(exit), at.clone()));
                 found.terminated = Some((reason.into(), finished, at));
             }
         }

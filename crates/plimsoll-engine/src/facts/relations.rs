@@ -69,6 +69,9 @@ pub fn derive(pack: &Pack, base: &mut FactBase) {
                 if let Some(node) = fact("node") {
                     link("machine-is-node", EntityId::cluster_scoped("Node", node));
                 }
+                if let Some(set) = fact("set") {
+                    link("machine-of-set", EntityId::cluster_scoped("MachineSet", set));
+                }
             }
             "CertificateSigningRequest" => {
                 if let Some(node) = fact("node") {
@@ -76,7 +79,10 @@ pub fn derive(pack: &Pack, base: &mut FactBase) {
                     link("request-of-host", host_named(base, node));
                 }
             }
-            "EtcdMember" => link("member-on-node", EntityId::cluster_scoped("Node", &id.name)),
+            "EtcdMember" => {
+                let node = fact("node").unwrap_or(&id.name);
+                link("member-on-node", EntityId::cluster_scoped("Node", node));
+            }
             "ClusterOperator" => {
                 for needed in pack.operators_needed_by(&id.name) {
                     link("operator-needs", EntityId::cluster_scoped("ClusterOperator", needed));

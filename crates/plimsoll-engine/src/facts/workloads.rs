@@ -1,4 +1,4 @@
-//! Deployments and DaemonSets of the platform's own namespaces.
+//! Deployments, DaemonSets and volume claims of the platform's own namespaces.
 
 use plimsoll_model::Entity;
 
@@ -50,4 +50,17 @@ pub fn daemon_set(object: &Object<'_>) -> Facts {
         }
     }
     vec![(object.namespaced_id("DaemonSet"), entity)]
+}
+
+pub fn volume_claim(object: &Object<'_>) -> Facts {
+    let mut entity = Entity::default();
+    if let Some(phase) = object.text(&["status", "phase"]) {
+        entity.set("phase", phase, object.cite_field(&["status", "phase"]));
+    }
+    let class = object.text(&["spec", "storageClassName"]).unwrap_or_default();
+    entity.set("storageClass", class, object.cite_field(&["spec", "storageClassName"]));
+    if let Some(created) = object.time(&["metadata", "creationTimestamp"]) {
+        entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
+    }
+    vec![(object.namespaced_id("PersistentVolumeClaim"), entity)]
 }

@@ -57,6 +57,8 @@ struct LooseCause<'n> {
 struct Loader<'n> {
     pack: Pack,
     causes: Vec<LooseCause<'n>>,
+    /// Same order as in the pack, until that is sorted.
+    signatures: Vec<Fields<'n>>,
     /// (state id, rest) pairs to be tied.
     checks: Vec<(Fields<'n>, String, String, Cost)>,
     breakers: Vec<(Fields<'n>, String, String)>,
@@ -92,6 +94,7 @@ pub fn load(files: &[PackFile]) -> Result<Pack, Vec<LoadError>> {
     let mut loader = Loader {
         pack: Pack::default(),
         causes: Vec::new(),
+        signatures: Vec::new(),
         checks: Vec::new(),
         breakers: Vec::new(),
         places: Vec::new(),
@@ -184,7 +187,7 @@ impl<'n> Loader<'n> {
     }
 
     fn signature(&mut self, path: &'n str, item: &'n Node) {
-        let known = ["id", "on", "logs", "contains", "pattern", "entity"];
+        let known = ["id", "on", "logs", "contains", "pattern", "entity", "over"];
         let Some(fields) = Fields::new(path, item, &known, &mut self.errors) else { return };
         let id = fields.required("id", &mut self.errors);
         let on = fields.required("on", &mut self.errors);
@@ -205,9 +208,10 @@ impl<'n> Loader<'n> {
         let logs = fields.texts("logs", &mut self.errors);
         for selector in &logs {
             let kind = selector.split('/').next().unwrap_or_default();
-            if !["unit", "pod", "static", "console"].contains(&kind) {
+            if !["unit", "pod", "static", "console", "installer"].contains(&kind) {
                 self.errors.push(fields.here(format!(
-                    "log selector '{selector}' must start with unit/, pod/, static/ or console"
+                    "log selector '{selector}' must start with unit/, pod/, static/, console \
+                     or installer"
                 )));
             }
         }
@@ -221,12 +225,15 @@ impl<'n> Loader<'n> {
         {
             self.errors.push(fields.here(format!("entity '{text}' is not a {on}")));
         }
+        let over = fields.texts("over", &mut self.errors);
         self.pack.signatures.push(SignatureRule {
             at: fields.place(),
             spec: Signature { id, contains, pattern, logs },
             on,
             entity,
+            over,
         });
+        self.signatures.push(fields);
     }
 
     fn state(&mut self, path: &'n str, case: usize, item: &'n Node) {
@@ -398,6 +405,7 @@ impl<'n> Loader<'n> {
     /// Second pass: names to indices.
     fn tie(mut self) -> Result<Pack, Vec<LoadError>> {
         self.pack.states.sort_by(|a, b| a.id.cmp(&b.id));
+        self.check_endings();
         self.pack.signatures.sort_by(|a, b| a.spec.id.cmp(&b.spec.id));
         self.check_references();
         for loose in std::mem::take(&mut self.causes) {
@@ -422,6 +430,16 @@ impl<'n> Loader<'n> {
         self.errors.sort();
         self.errors.dedup();
         Err(self.errors)
+    }
+
+    /// Signatures that end another one must exist.
+    fn check_endings(&mut self) {
+        let rules = &self.pack.signatures;
+        for (rule, fields) in rules.iter().zip(&self.signatures) {
+            let missing =
+                rule.over.iter().filter(|id| !rules.iter().any(|other| other.spec.id == **id));
+            self.errors.extend(missing.map(|id| fields.here(format!("no signature '{id}'"))));
+        }
     }
 
     /// Refined states and signatures that predicates name must exist.

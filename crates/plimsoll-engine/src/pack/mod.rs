@@ -152,6 +152,8 @@ pub struct SignatureRule {
     pub on: String,
     /// Entity it speaks of, with `{capture}`; else the machine or pod whose log it is.
     pub entity: Option<String>,
+    /// Signatures whose line, later in the same log, says that this one is over.
+    pub over: Vec<String>,
 }
 
 #[derive(Debug)]

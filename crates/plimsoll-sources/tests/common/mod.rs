@@ -1,5 +1,7 @@
 //! Small trees, the forms they can come in, and a request that asks for some of everything.
 
+#![allow(dead_code, reason = "every test file uses another part")]
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -11,9 +11,12 @@ use super::Talk;
 /// 2 wrong usage, 66 unreadable input.
 #[derive(Debug, Args)]
 pub struct Diagnose {
-    /// A must-gather or `oc adm inspect` folder, the same as .tar, .tar.gz,
-    /// .tar.xz or .tar.zst, or a text file with a machine's console log.
-    /// Several sources describe one cluster.
+    /// A folder, or an archive (.tar, .tar.gz, .tar.xz, .tar.zst), whose kind is
+    /// found out: a must-gather, an `oc adm inspect`, a log bundle of
+    /// `openshift-install gather bootstrap`, an agent-gather, a sosreport, an
+    /// insights archive, the installer's folder. Or a text: .openshift_install.log,
+    /// the console log of a machine. node:ROOT is the root of a node, such as
+    /// node:/host. Several sources describe one cluster.
     #[arg(value_name = "SOURCE", required = true)]
     pub sources: Vec<PathBuf>,
 

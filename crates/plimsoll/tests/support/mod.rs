@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use plimsoll_engine::{Pack, PackFile};
 use plimsoll_lab::Tree;
 use plimsoll_model::Diagnosis;
+use plimsoll_model::diagnosis::Cluster;
 
 pub static PACK: LazyLock<Pack> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../knowledge");
@@ -34,4 +35,16 @@ pub fn diagnose(tree: &Tree) -> Diagnosis {
     let needs = plimsoll_engine::needs(&PACK);
     let snapshot = plimsoll_sources::read_tree("must-gather", tree, &needs);
     plimsoll_engine::diagnose(&PACK, &snapshot)
+}
+
+/// Whether the rule of a state is meant for this cluster.
+pub fn applies(state: &str, cluster: &Cluster) -> bool {
+    let minor = cluster.version.as_deref().and_then(|version| version.split('.').nth(1));
+    PACK.state(state).is_some_and(|rule| {
+        PACK.states[rule].applies.to(
+            minor.and_then(|minor| minor.parse().ok()),
+            cluster.platform.as_deref(),
+            cluster.topology.as_deref(),
+        )
+    })
 }

@@ -1,0 +1,110 @@
+//! Who the API server itself must ask: aggregated APIs, admission webhooks, and who answers there.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Value};
+use plimsoll_yaml::Node;
+
+use super::Facts;
+use super::absence::Lists;
+use super::object::Object;
+
+/// One that the API server serves itself has no service behind it, and cannot be unavailable.
+pub fn api_service(object: &Object<'_>) -> Facts {
+    let Some(service) = object.node(&["spec", "service"]) else { return Vec::new() };
+    let mut entity = Entity::default();
+    entity.set("service", service_name(service), object.cite_field(&["spec", "service", "name"]));
+    for (kind, value, evidence) in object.conditions(&["status", "conditions"]) {
+        if kind == "Available" {
+            entity.set("available", value, evidence);
+        }
+    }
+    vec![(object.id("APIService"), entity)]
+}
+
+/// The services that must answer for a write to go through, of a validating or mutating
+/// configuration. The two kinds often share one name, so each keeps its own list.
+pub fn webhooks(object: &Object<'_>) -> Facts {
+    let path = ["webhooks"];
+    let mut blocking: Vec<String> = object
+        .node(&path)
+        .map(Node::items)
+        .unwrap_or_default()
+        .iter()
+        // What v1 means when nothing is said.
+        .filter(|hook| hook.text_at(&["failurePolicy"]).unwrap_or("Fail") == "Fail")
+        .filter_map(|hook| hook.at(&["clientConfig", "service"]))
+        .map(service_name)
+        .collect();
+    blocking.sort();
+    blocking.dedup();
+    let fact = if object.plural().starts_with("mutating") { "mutating" } else { "validating" };
+    let mut entity = Entity::default();
+    let at = object.cite(&path, format!("failurePolicy: Fail, service {}", blocking.join(", ")));
+    entity.set(fact, blocking, at);
+    vec![(object.id("WebhookConfiguration"), entity)]
+}
+
+fn service_name(service: &Node) -> String {
+    let field = |key| service.text_at(&[key]).unwrap_or_default();
+    format!("{}/{}", field("namespace"), field("name"))
+}
+
+/// How many addresses answer behind a service.
+pub fn endpoints(object: &Object<'_>) -> Facts {
+    let subsets = object.node(&["subsets"]).map(Node::items).unwrap_or_default();
+    let ready: usize = subsets
+        .iter()
+        .filter_map(|subset| subset.get("addresses"))
+        .map(|addresses| addresses.items().len())
+        .sum();
+    let mut entity = Entity::default();
+    entity.set("ready", ready, object.cite(&["subsets"], format!("ready addresses: {ready}")));
+    vec![(object.namespaced_id("Service"), entity)]
+}
+
+/// Webhooks that block writes and have nobody behind them. A service that was not collected may
+/// have: then this is told only if another one surely has not.
+pub fn derive(lists: &Lists, base: &mut FactBase) {
+    let ids: Vec<EntityId> =
+        base.entities.keys().filter(|id| id.kind == "WebhookConfiguration").cloned().collect();
+    for id in ids {
+        let Some(entity) = base.entities.get(&id) else { continue };
+        let services: Vec<String> = ["validating", "mutating"]
+            .iter()
+            .filter_map(|fact| entity.facts.get(*fact))
+            .flat_map(Value::texts)
+            .map(str::to_string)
+            .collect();
+        let mut from: Vec<Evidence> = Vec::new();
+        let mut all_known = true;
+        let mut dead = BTreeMap::new();
+        for service in services {
+            let Some((namespace, name)) = service.split_once('/') else { continue };
+            let answers = EntityId::namespaced("Service", namespace, name);
+            let known = base.entities.get(&answers);
+            match known.and_then(|service| service.facts.get("ready")) {
+                Some(Value::Int(0)) => {
+                    let at = known.and_then(|service| service.provenance.get("ready"));
+                    dead.insert(service.clone(), at.cloned().unwrap_or_default());
+                }
+                Some(_) => {}
+                None if lists.prove("core", "endpoints", Some(namespace)) => {
+                    dead.insert(service.clone(), Vec::new());
+                }
+                None => all_known = false,
+            }
+        }
+        if dead.is_empty() && !all_known {
+            continue;
+        }
+        for fact in ["validating", "mutating"] {
+            from.extend(entity.provenance.get(fact).into_iter().flatten().cloned());
+        }
+        from.extend(dead.values().flatten().cloned());
+        let dead: Vec<String> = dead.into_keys().collect();
+        if let Some(entity) = base.entities.get_mut(&id) {
+            entity.derive("unanswered", dead, from);
+        }
+    }
+}

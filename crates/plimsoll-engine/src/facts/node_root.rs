@@ -1,0 +1,314 @@
+//! Machines from the inside: what a node has on its disks, and what commands on it said.
+//!
+//! Sources keep of these files only what holds no credential. That something is not there is told
+//! only of folders that were seen as a whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use plimsoll_model::snapshot::{GapStatus, Machine};
+use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Snapshot, Value, clip};
+use plimsoll_yaml::{Limits, Node, parse};
+use serde_json::Value as Json;
+
+use super::certificates::{Certificate, first_certificate};
+use super::logs;
+
+const CERTIFICATES: &str = "var/lib/kubelet/pki/kubelet-client-";
+const KUBECONFIG: &str = "var/lib/kubelet/kubeconfig";
+const BOOTSTRAP: &str = "etc/kubernetes/kubeconfig";
+const URL_ENV: &str = "etc/kubernetes/apiserver-url.env";
+const MANIFESTS: &str = "etc/kubernetes/manifests/";
+const CNI: &str = "etc/kubernetes/cni/net.d/";
+const CURRENT: &str = "etc/machine-config-daemon/currentconfig";
+const SERVED: &str = "mcs-machine-config-content.json";
+
+/// What is asked of sources.
+pub const FILES: [&str; 12] = [
+    "var/lib/kubelet/pki/kubelet-client-*.pem",
+    KUBECONFIG,
+    BOOTSTRAP,
+    URL_ENV,
+    "etc/kubernetes/manifests/*",
+    "etc/kubernetes/cni/net.d/*",
+    CURRENT,
+    "etc/mcs-machine-config-content.json",
+    "machine_config_ondisk/*/mcs-machine-config-content.json",
+    "sos_commands/filesys/df_-al*",
+    "agent-gather/df",
+    "sos_commands/chrony/chronyc_tracking",
+];
+
+/// The files of one machine, by path below its folder.
+struct Root<'s> {
+    source: usize,
+    source_name: &'s str,
+    folder: &'s str,
+    files: BTreeMap<&'s str, &'s [u8]>,
+    seen: &'s BTreeSet<String>,
+}
+
+pub fn extract(snapshot: &Snapshot, base: &mut FactBase) {
+    for ((source, folder), machine) in &snapshot.machines {
+        let root = Root::new(snapshot, *source, folder, machine);
+        let mut entity = Entity::default();
+        let certificate = root.certificate();
+        root.kubelet(snapshot, certificate.as_ref(), &mut entity);
+        root.folders(snapshot, &mut entity);
+        root.configs(&mut entity);
+        root.commands(&mut entity);
+        if entity.facts.is_empty() {
+            continue;
+        }
+        // The certificate has the name by which the API knows the node.
+        let certified = certificate.as_ref().and_then(|(_, certificate)| {
+            certificate.common_name.as_deref()?.strip_prefix("system:node:")
+        });
+        let id = match (certified, &machine.name) {
+            (Some(name), _) => EntityId::cluster_scoped("Node", name),
+            (None, Some(name)) => logs::machine(base, "Node", name),
+            (None, None) => continue,
+        };
+        super::merge(base, id, entity);
+    }
+}
+
+impl<'s> Root<'s> {
+    fn new(snapshot: &'s Snapshot, source: usize, folder: &'s str, machine: &'s Machine) -> Self {
+        let below = |path: &'s str| match folder {
+            "" => Some(path),
+            _ => path.strip_prefix(folder)?.strip_prefix('/'),
+        };
+        let files = snapshot
+            .files
+            .iter()
+            .filter(|((of, _), _)| *of == source)
+            .filter_map(|((_, path), bytes)| Some((below(path)?, bytes.as_slice())))
+            .collect();
+        let source_name = snapshot.sources.get(source).map_or("", |source| &source.name);
+        Self { source, source_name, folder, files, seen: &machine.seen }
+    }
+
+    fn at(&self, path: &str, line: Option<u64>, text: impl AsRef<str>) -> Evidence {
+        let path = match self.folder {
+            "" => path.to_string(),
+            folder => format!("{folder}/{path}"),
+        };
+        Evidence {
+            source: self.source_name.into(),
+            path,
+            line,
+            pointer: None,
+            time: None,
+            text: clip(text.as_ref()),
+        }
+    }
+
+    /// Whether what is not below `folder` is not on the machine either.
+    fn is_whole(&self, snapshot: &Snapshot, folder: &str) -> bool {
+        let shown = self.at(folder, None, "").path;
+        let gaps = snapshot.sources.get(self.source).map(|s| s.gaps.as_slice()).unwrap_or_default();
+        let hides = |what: &str| what == self.source_name || what.starts_with(&shown);
+        self.seen.contains(folder)
+            && !gaps.iter().any(|gap| gap.status != GapStatus::NotCollected && hides(&gap.what))
+    }
+
+    /// The kubelet's client certificate: the current one, else the newest.
+    fn certificate(&self) -> Option<(&'s str, Certificate)> {
+        let all = self.files.iter().filter(|(path, _)| path.starts_with(CERTIFICATES));
+        let mut readable: Vec<(&str, Certificate)> =
+            all.filter_map(|(path, pem)| Some((*path, first_certificate(pem)?))).collect();
+        readable.sort_by_key(|(path, certificate)| {
+            (path.ends_with("-current.pem"), certificate.not_before, *path)
+        });
+        readable.pop()
+    }
+
+    fn kubelet(
+        &self,
+        snapshot: &Snapshot,
+        certificate: Option<&(&'s str, Certificate)>,
+        entity: &mut Entity,
+    ) {
+        if let Some((path, certificate)) = certificate {
+            let mut map = exists(true);
+            map.insert("subject".into(), certificate.subject.as_str().into());
+            map.insert("issuer".into(), certificate.issuer.as_str().into());
+            if let (Some(from), Some(to)) = (certificate.not_before, certificate.not_after) {
+                map.insert("notBefore".into(), from.into());
+                map.insert("notAfter".into(), to.into());
+            }
+            entity.set("kubeletCert", Value::Map(map), self.at(path, Some(1), &certificate.text));
+        } else if self.is_whole(snapshot, "var/lib/kubelet")
+            && !self.files.keys().any(|path| path.starts_with(CERTIFICATES))
+        {
+            let at = self.at("var/lib/kubelet/pki", None, "there is no kubelet-client-*.pem");
+            entity.set("kubeletCert", Value::Map(exists(false)), at);
+        }
+        for (fact, path) in [("bootstrapKubeconfig", BOOTSTRAP), ("apiserverUrlEnv", URL_ENV)] {
+            let there = self.files.contains_key(path);
+            if there || self.is_whole(snapshot, "etc/kubernetes") {
+                let text = if there { "it is there" } else { "it is not there" };
+                entity.set(fact, Value::Map(exists(there)), self.at(path, None, text));
+            }
+        }
+        if let Some((user, line)) = self.user(certificate.map(|(_, certificate)| certificate)) {
+            let at = self.at(KUBECONFIG, Some(line), format!("speaks as {user}"));
+            entity.set("kubeletUser", user, at);
+        }
+    }
+
+    /// Whom the kubelet's kubeconfig speaks as, and the line that says so.
+    fn user(&self, certificate: Option<&Certificate>) -> Option<(String, u64)> {
+        let text = std::str::from_utf8(self.files.get(KUBECONFIG)?).ok()?;
+        let config = parse(text, &Limits::USER_FILE).ok()?;
+        let user = config.at(&["users"])?.items().first()?.at(&["user"])?;
+        let line = |node: &Node| u64::from(node.line.max(1));
+        if let Some(node) = user.get("client-certificate") {
+            let path = node.as_text()?.trim_start_matches('/');
+            let named = self.files.get(path).and_then(|pem| first_certificate(pem));
+            // The file that is named is mostly a link to the newest one.
+            let is_current = path.starts_with(CERTIFICATES);
+            let own = named.as_ref().or(certificate.filter(|_| is_current))?;
+            return Some((own.common_name.clone()?, line(node)));
+        }
+        if let Some(node) = user.get("client-certificate-data") {
+            let pem = STANDARD.decode(node.as_text()?).ok()?;
+            return Some((first_certificate(&pem)?.common_name?, line(node)));
+        }
+        let token = ["token", "tokenFile"].iter().find_map(|key| user.get(key))?;
+        Some(("token".into(), line(token)))
+    }
+
+    fn folders(&self, snapshot: &Snapshot, entity: &mut Entity) {
+        for (fact, folder) in [("manifests", MANIFESTS), ("cni", CNI)] {
+            let names: Vec<&str> =
+                self.files.keys().filter_map(|path| path.strip_prefix(folder)).collect();
+            if !names.is_empty() || self.is_whole(snapshot, "etc/kubernetes") {
+                let shown = if names.is_empty() { "no file".into() } else { names.join(", ") };
+                let at = self.at(folder.trim_end_matches('/'), None, shown);
+                entity.set(fact, names, at);
+            }
+        }
+    }
+
+    fn configs(&self, entity: &mut Entity) {
+        let served = self.files.keys().find(|path| path.ends_with(SERVED)).copied();
+        for (fact, path) in [("diskConfig", Some(CURRENT)), ("mcsContent", served)] {
+            let json = path.and_then(|path| {
+                let json: Json = serde_json::from_slice(self.files.get(path)?).ok()?;
+                Some((path, json))
+            });
+            let named = json
+                .as_ref()
+                .and_then(|(path, json)| Some((*path, json.pointer("/metadata/name")?.as_str()?)));
+            if let Some((path, name)) = named {
+                let at = Evidence {
+                    pointer: Some("/metadata/name".into()),
+                    ..self.at(path, Some(1), format!("name: {name}"))
+                };
+                entity.set(fact, name, at);
+            }
+        }
+    }
+
+    fn commands(&self, entity: &mut Entity) {
+        for (path, bytes) in &self.files {
+            let text = String::from_utf8_lossy(bytes);
+            if path.contains("filesys/df_-al") || *path == "df" {
+                let disks = disks(&text);
+                if let Some((line, fullest)) = fullest(&text) {
+                    entity.set("disks", Value::List(disks), self.at(path, Some(line), fullest));
+                }
+            } else if path.ends_with("chronyc_tracking")
+                && let Some((clock, line, shown)) = clock(&text)
+            {
+                entity.set("clock", Value::Map(clock), self.at(path, Some(line), shown));
+            }
+        }
+    }
+}
+
+fn exists(there: bool) -> BTreeMap<String, Value> {
+    BTreeMap::from([("exists".to_string(), Value::Bool(there))])
+}
+
+/// Mount point and percentage of one line of `df`: file systems on devices, without those of pods.
+fn disk(line: &str) -> Option<(&str, i64)> {
+    let columns: Vec<&str> = line.split_whitespace().collect();
+    let [device, _, _, _, used, mount] = columns.as_slice() else { return None };
+    let own = !["/var/lib/kubelet/pods", "/var/lib/containers", "/run/"]
+        .iter()
+        .any(|of_pods| mount.starts_with(of_pods));
+    let used = used.strip_suffix('%')?.parse().ok()?;
+    (device.starts_with("/dev/") && own).then_some((*mount, used))
+}
+
+fn disks(text: &str) -> Vec<Value> {
+    let shown = |(mount, used): (&str, i64)| {
+        Value::Map(BTreeMap::from([
+            ("mount".to_string(), mount.into()),
+            ("usedPercent".to_string(), used.into()),
+        ]))
+    };
+    text.lines().filter_map(disk).map(shown).collect()
+}
+
+/// The line of the fullest disk.
+fn fullest(text: &str) -> Option<(u64, &str)> {
+    let disks = (1..).zip(text.lines()).filter_map(|(at, line)| Some((disk(line)?.1, at, line)));
+    disks
+        .max_by_key(|(used, at, _)| (*used, std::cmp::Reverse(*at)))
+        .map(|(_, at, line)| (at, line))
+}
+
+/// What `chronyc tracking` says, with the line that says whether the clock follows anything.
+fn clock(text: &str) -> Option<(BTreeMap<String, Value>, u64, &str)> {
+    let field = |name: &str| {
+        let mut lines = (1..).zip(text.lines());
+        lines.find_map(|(at, line)| {
+            let (key, value) = line.split_once(':')?;
+            (key.trim() == name).then_some((at, line, value.trim()))
+        })
+    };
+    let (at, line, leap) = field("Leap status")?;
+    let mut clock =
+        BTreeMap::from([("synchronised".to_string(), Value::Bool(leap != "Not synchronised"))]);
+    // `0.000012 seconds fast of NTP time`
+    if let Some((_, _, offset)) = field("System time") {
+        let mut words = offset.split_whitespace();
+        if let (Some(seconds), Some("seconds"), Some(direction)) =
+            (words.next().and_then(|s| s.parse::<f64>().ok()), words.next(), words.next())
+        {
+            let signed = if direction == "slow" { -seconds } else { seconds };
+            clock.insert("offset".into(), Value::Float(signed));
+        }
+    }
+    Some((clock, at, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_are_read_as_df_prints_them() {
+        let text = "Filesystem     1K-blocks     Used Available Use% Mounted on\ntmpfs 100 1 99 1% /run\n/dev/sda4      125293548 118000000 7293548 95% /sysroot\n/dev/sda4 125293548 118000000 7293548 95% /var\n/dev/sdb 1 1 1 99% /var/lib/kubelet/pods/x\n/dev/sda3 - - - - /boot\n";
+        let mounts: Vec<_> = text.lines().filter_map(disk).collect();
+        assert_eq!(mounts, [("/sysroot", 95), ("/var", 95)]);
+        assert_eq!(fullest(text).unwrap().0, 3);
+        assert_eq!(fullest("rubbish"), None);
+    }
+
+    #[test]
+    fn the_clock_is_read_as_chrony_prints_it() {
+        let text = "Reference ID    : C0000201 (ntp.example.com)\nSystem time     : 0.000123 seconds slow of NTP time\nLeap status     : Normal\n";
+        let (found, line, _) = clock(text).unwrap();
+        assert_eq!(found["synchronised"], Value::Bool(true));
+        assert_eq!((found["offset"].clone(), line), (Value::Float(-0.000_123), 3));
+        let (lost, _, _) = clock("Leap status     : Not synchronised\n").unwrap();
+        assert_eq!(lost["synchronised"], Value::Bool(false));
+        assert!(clock("506 Cannot talk to daemon\n").is_none());
+    }
+}

@@ -1,0 +1,61 @@
+//! Files of a machine where they stand on its disks: in a node's root, and in a sosreport.
+
+use plimsoll_model::LogOrigin;
+use plimsoll_model::snapshot::Era;
+
+use super::sos::host_of;
+use super::{Found, Inside, Kind, Layout};
+
+/// Folders of a node that facts are read from: (first parts of the path, name).
+const FOLDERS: [(&[&str], &str); 3] = [
+    (&["etc", "kubernetes"], "etc/kubernetes"),
+    (&["etc", "machine-config-daemon"], "etc/machine-config-daemon"),
+    (&["var", "lib", "kubelet"], "var/lib/kubelet"),
+];
+
+pub fn find(parts: &[&str]) -> Option<Found> {
+    let at = (0..parts.len()).find(|at| is_known(&parts[*at..]))?;
+    let rest = &parts[at..];
+    let kind = match rest {
+        ["etc", "hostname"] => Kind::HostName,
+        ["var", "log", "journal", _, _] => Kind::BinaryJournal,
+        ["var", "log", "pods", pod, container, file] => {
+            container_log(pod, container, file).unwrap_or(Kind::Other)
+        }
+        _ => Kind::Other,
+    };
+    let sos = at.checked_sub(1).and_then(|above| host_of(parts[above]));
+    // A sosreport leaves files out as it sees fit.
+    let whole = FOLDERS
+        .iter()
+        .find(|(folder, _)| sos.is_none() && rest.starts_with(folder))
+        .map(|(_, name)| *name);
+    let layout = if sos.is_some() { Layout::Sosreport } else { Layout::Node };
+    Some(Found { kind, layout, machine: Some(Inside { below: rest.len(), name: sos, whole }) })
+}
+
+fn is_known(parts: &[&str]) -> bool {
+    FOLDERS.iter().any(|(folder, _)| parts.len() > folder.len() && parts.starts_with(folder))
+        || matches!(
+            parts,
+            ["etc", "hostname" | "mcs-machine-config-content.json"]
+                | ["var", "log", "pods", _, _, _]
+        )
+        || matches!(parts, ["var", "log", "journal", _, file] if file.ends_with(".journal"))
+}
+
+/// `<namespace>_<pod>_<uid>/<container>/<restarts>.log`
+fn container_log(pod: &str, container: &str, file: &str) -> Option<Kind> {
+    let mut names = pod.split('_');
+    let (namespace, pod) = (names.next()?, names.next()?);
+    let (restarts, rest) = file.split_once(".log")?;
+    if restarts.is_empty() || !restarts.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    Some(Kind::Log(LogOrigin::Container {
+        namespace: namespace.into(),
+        pod: pod.into(),
+        container: container.into(),
+        era: if rest.is_empty() { Era::Current } else { Era::Rotated },
+    }))
+}

@@ -1,0 +1,57 @@
+//! The layout of a sosreport: what commands said, below `sos_commands`, beside files of the machine.
+//!
+//! Files of the machine itself (`etc/`, `var/`) are known by `machine`.
+
+use plimsoll_model::LogOrigin;
+
+use super::{Found, Inside, Kind, Layout};
+
+pub fn find(parts: &[&str]) -> Option<Found> {
+    // What was too long stands in `sos_strings`, and its end is kept.
+    let at = parts.iter().position(|part| matches!(*part, "sos_commands" | "sos_strings"))?;
+    let name = at.checked_sub(1).and_then(|above| host_of(parts[above]));
+    let machine = Inside { below: parts.len() - at, name, whole: None };
+    let kind = match &parts[at + 1..] {
+        ["host", "hostname"] => Kind::HostName,
+        ["kernel", file] if file.starts_with("dmesg") => {
+            let name = machine.name.clone().unwrap_or_default();
+            Kind::Log(LogOrigin::Console { name })
+        }
+        [_, file] => journal(file).unwrap_or(Kind::Other),
+        _ => Kind::Other,
+    };
+    Some(Found { kind, layout: Layout::Sosreport, machine: Some(machine) })
+}
+
+/// `journalctl_--no-pager_--boot`, `journalctl_--no-pager_--unit_kubelet`
+fn journal(file: &str) -> Option<Kind> {
+    let options = file.strip_suffix(".tailed").unwrap_or(file);
+    let options = options.strip_prefix("journalctl_")?;
+    if ["--disk-usage", "--output", "--list", "--header"].iter().any(|o| options.contains(o)) {
+        return None;
+    }
+    let mut units = options.split("--unit_").skip(1);
+    match (units.next(), units.next()) {
+        (Some(unit), None) => {
+            let unit = unit.split("_--").next().unwrap_or(unit);
+            let unit = unit.strip_suffix(".service").unwrap_or(unit);
+            Some(Kind::Log(LogOrigin::Unit { unit: unit.into(), node: None }))
+        }
+        _ => Some(Kind::Journal),
+    }
+}
+
+/// `master-0` of `sosreport-master-0-01234567-2025-12-03-abcdefg`: what comes before the date, less
+/// the case number that may be there.
+pub fn host_of(folder: &str) -> Option<String> {
+    let rest = folder.strip_prefix("sosreport-")?;
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let parts: Vec<&str> = rest.split('-').collect();
+    let date = (1..parts.len()).find(|at| {
+        let length =
+            |offset: usize| parts.get(at + offset).filter(|p| is_number(p)).map(|p| p.len());
+        length(0) == Some(4) && length(1) == Some(2) && length(2) == Some(2)
+    })?;
+    let case = date > 1 && parts[date - 1].len() >= 6 && is_number(parts[date - 1]);
+    Some(parts[..date - usize::from(case)].join("-"))
+}
