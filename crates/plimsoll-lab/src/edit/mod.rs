@@ -31,7 +31,7 @@ pub use parse::parse_edits;
 pub use path::{FieldPath, Segment};
 pub use time::When;
 
-pub(crate) use lines::{container_time, journal_time, klog_header};
+pub(crate) use lines::{container_time, journal_time, klog_header, read_journal_time};
 
 use crate::kinds::Resource;
 
