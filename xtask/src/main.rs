@@ -10,6 +10,7 @@ mod ci;
 mod fuzz;
 mod generate;
 mod new_case;
+mod score;
 mod shell;
 mod tidy;
 
@@ -36,6 +37,12 @@ enum Verb {
     Bench(bench::Args),
     /// Fuzz every parser, or one of them.
     Fuzz(fuzz::Args),
+    /// Diagnose the incident corpus and compare the answers with the truth.
+    Score {
+        /// Passed on; see `cargo xtask score --help`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -46,6 +53,7 @@ fn main() -> ExitCode {
         Verb::Gen { check } => generate::run(check),
         Verb::Bench(args) => bench::run(&args),
         Verb::Fuzz(args) => fuzz::run(&args),
+        Verb::Score { args } => score::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,6 +8,7 @@
 mod admissible;
 mod alone;
 mod alternatives;
+pub mod baselines;
 mod candidates;
 mod chain;
 mod checks;

@@ -17,6 +17,7 @@ use crate::pack::{Pack, Recovery, Role};
 use crate::predicate::Truth;
 use crate::rules::{Instance, States, bound, proof, shared};
 use crate::summary;
+use crate::suppress::{Suppression, accept};
 use crate::verdict::{self, RootVerdict};
 
 const MAX_CHECKS: usize = 8;
@@ -30,14 +31,31 @@ pub struct Inputs<'a> {
     pub problems: Vec<(usize, Gap)>,
     pub grounded: Grounded<'a>,
     pub explanation: Explanation,
+    pub suppressions: &'a [Suppression],
 }
 
 pub fn assemble(inputs: &Inputs<'_>) -> Diagnosis {
     let view = View::new(inputs);
     let sources = sources(inputs);
-    let (roots, verdicts) = view.roots();
-    let unexplained = view.refs(&inputs.explanation.unexplained);
-    let deadlocks = view.deadlocks();
+    let (states, edges) = (view.states(), view.edges());
+    let (mut roots, verdicts) = view.roots();
+    let known = |id: &str| inputs.pack.state(id).is_some();
+    let explained = (states.as_slice(), edges.as_slice(), roots.as_slice());
+    let accepted = accept(inputs.suppressions, inputs.base.now, explained, known);
+    let judged = roots.iter().zip(verdicts).filter(|(root, _)| !accepted.drops(&root.state()));
+    let verdicts: Vec<RootVerdict> = judged.map(|(_, verdict)| verdict).collect();
+    roots.retain(|root| !accepted.drops(&root.state()));
+    let mut unexplained = view.refs(&inputs.explanation.unexplained);
+    unexplained.retain(|state| !accepted.covers(state));
+    let mut deadlocks = view.deadlocks();
+    deadlocks.retain(|ring| !ring.members.iter().all(|member| accepted.covers(member)));
+    let mut alternatives = view.alternatives();
+    alternatives.retain(|other| !accepted.drops(&other.instead_of));
+    let mut next_checks = view.next_checks(&roots);
+    next_checks.retain(|check| {
+        !accepted.drops(&StateRef { id: check.id.clone(), entity: check.entity.clone() })
+            && (check.separates.is_empty() || !check.separates.iter().all(|s| accepted.drops(s)))
+    });
     let missing = missing_parts(inputs.base);
     let complete = sources.iter().all(|source| source.complete);
     let judged = verdict::judge(&roots, &verdicts, &unexplained, &deadlocks, &missing, complete);
@@ -47,21 +65,26 @@ pub fn assemble(inputs: &Inputs<'_>) -> Diagnosis {
         cluster: cluster(inputs.base),
         sources,
         verdict: judged.verdict,
-        reason: judged.reason,
+        reason: match accepted.suppressed.iter().filter(|s| s.status == Status::Active).count() {
+            0 => judged.reason,
+            count => format!("{}; {count} accepted as known", judged.reason),
+        },
         costs: judged.costs,
-        states: view.states(),
-        edges: view.edges(),
+        states,
+        edges,
         // Where nothing is wrong, nothing needs ruling out.
         ruled_out: if roots.is_empty() && unexplained.is_empty() {
             Vec::new()
         } else {
             view.ruled_out()
         },
-        alternatives: view.alternatives(),
-        next_checks: view.next_checks(&roots),
+        alternatives,
+        next_checks,
         roots,
         deadlocks,
         unexplained,
+        suppressed: accepted.suppressed,
+        notes: accepted.notes,
     };
     redact_all(&mut diagnosis);
     diagnosis
@@ -72,6 +95,7 @@ fn redact_all(d: &mut Diagnosis) {
     let evidence = d.roots.iter_mut().flat_map(|root| &mut root.evidence);
     let evidence = evidence.chain(d.states.iter_mut().flat_map(|state| &mut state.evidence));
     let evidence = evidence.chain(d.ruled_out.iter_mut().flat_map(|out| &mut out.evidence));
+    let evidence = evidence.chain(d.suppressed.iter_mut().flat_map(|state| &mut state.evidence));
     evidence.for_each(|at| at.text = clip(&redact(&at.text)));
     let summaries = d.roots.iter_mut().map(|root| &mut root.summary);
     let summaries = summaries.chain(d.states.iter_mut().map(|state| &mut state.summary));

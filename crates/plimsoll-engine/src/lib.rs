@@ -10,7 +10,9 @@ pub mod pack;
 mod page;
 pub mod predicate;
 mod rules;
+mod study;
 mod summary;
+pub mod suppress;
 pub mod symptoms;
 mod verdict;
 
@@ -18,6 +20,8 @@ use plimsoll_causes::{Confidence, Explanation, Graph, RootFinding};
 use plimsoll_model::{Diagnosis, Needs, Snapshot};
 
 pub use pack::{LoadError, Pack, PackFile};
+pub use study::{Study, study};
+pub use suppress::Suppression;
 
 /// What a source must keep for this pack.
 pub fn needs(pack: &Pack) -> Needs {
@@ -26,7 +30,7 @@ pub fn needs(pack: &Pack) -> Needs {
 
 /// A weak sign that could be a root and that nothing explains is a probable root: better said than
 /// left among the unexplained, and never called confirmed.
-fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
+pub(crate) fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
     let (blamed, left): (Vec<usize>, Vec<usize>) =
         explanation.unexplained.iter().partition(|node| graph.nodes[**node].root.is_some());
     explanation.unexplained = left;
@@ -40,6 +44,15 @@ fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
 }
 
 pub fn diagnose(pack: &Pack, snapshot: &Snapshot) -> Diagnosis {
+    diagnose_accepting(pack, snapshot, &[])
+}
+
+/// As `diagnose`, with what the user knows of and accepts.
+pub fn diagnose_accepting(
+    pack: &Pack,
+    snapshot: &Snapshot,
+    suppressions: &[Suppression],
+) -> Diagnosis {
     let (base, problems) = facts::extract(pack, snapshot);
     let states = rules::run(pack, &base);
     let grounded = ground::ground(pack, &base, &states);
@@ -53,5 +66,6 @@ pub fn diagnose(pack: &Pack, snapshot: &Snapshot) -> Diagnosis {
         problems,
         grounded,
         explanation,
+        suppressions,
     })
 }

@@ -10,10 +10,14 @@
 pub mod base;
 pub mod case;
 pub mod check;
+pub mod corpus;
 pub mod coverage;
+pub mod dice;
 pub mod edit;
 pub mod expect;
+pub mod fault;
 pub mod kinds;
+pub mod sim;
 pub mod sources_of;
 pub mod tree;
 

@@ -33,6 +33,27 @@ pub struct Diagnosis {
     pub alternatives: Vec<Alternative>,
     /// Best first: most information for its cost.
     pub next_checks: Vec<Check>,
+    /// What the user's `plimsoll.toml` accepts: not blamed, not part of the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suppressed: Vec<Suppressed>,
+    /// Entries of `plimsoll.toml` that were not applied, or met nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A state that the user knows of and accepts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Suppressed {
+    pub id: String,
+    pub entity: EntityId,
+    /// In the user's words.
+    pub reason: String,
+    /// Last day on which it is accepted, `2027-01-31`.
+    pub until: String,
+    pub status: Status,
+    pub evidence: Vec<Evidence>,
+    /// Effects that are accepted with it, because nothing else caused them.
+    pub explains: Vec<StateRef>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -122,6 +143,12 @@ pub struct Root {
     pub ties: Vec<StateRef>,
 }
 
+impl Root {
+    pub fn state(&self) -> StateRef {
+        StateRef { id: self.id.clone(), entity: self.entity.clone() }
+    }
+}
+
 /// How a root can be put right. Plans with guards and undo are made by `plimsoll fix`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Repair {
@@ -159,6 +186,12 @@ pub struct State {
     /// Informative only: shown, never blamed, needs no explanation.
     #[serde(default)]
     pub note: bool,
+}
+
+impl State {
+    pub fn state(&self) -> StateRef {
+        StateRef { id: self.id.clone(), entity: self.entity.clone() }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

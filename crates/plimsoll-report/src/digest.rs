@@ -4,11 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use plimsoll_model::diagnosis::{Alternative, Check, Diagnosis, Root, Status};
+use plimsoll_model::diagnosis::{Alternative, Check, Diagnosis, Root, Status, Suppressed};
 use plimsoll_model::{EntityId, Time};
 
 use crate::cascade::{Graph, Key, groups, key, root_key};
 use crate::{safe, words};
+
+/// Effects named beside an accepted state.
+const ALONG: usize = 4;
 
 pub struct Digest<'a> {
     pub graph: Graph<'a>,
@@ -23,6 +26,8 @@ pub struct Digest<'a> {
     pub expected: Vec<Key<'a>>,
     pub unknown: Vec<Key<'a>>,
     pub noted: Vec<Key<'a>>,
+    /// Known to the user, with the effects that nothing else caused.
+    pub accepted: BTreeSet<Key<'a>>,
 }
 
 /// The part that a state plays in the answer.
@@ -32,6 +37,7 @@ pub enum Role {
     SymptomOf(Vec<usize>),
     Unexplained,
     Held,
+    Accepted,
     Note,
     Recovered,
     Expected,
@@ -45,6 +51,7 @@ impl fmt::Display for Role {
             Self::SymptomOf(roots) => write!(f, "symptom of {}", numbers(roots)),
             Self::Unexplained => f.write_str("unexplained"),
             Self::Held => f.write_str("in a deadlock"),
+            Self::Accepted => f.write_str("accepted"),
             Self::Note => f.write_str("note"),
             Self::Recovered => f.write_str("recovered"),
             Self::Expected => f.write_str("expected"),
@@ -80,8 +87,15 @@ pub fn digest(diagnosis: &Diagnosis) -> Digest<'_> {
 
     let held: BTreeSet<Key> =
         diagnosis.deadlocks.iter().flat_map(|deadlock| &deadlock.members).map(key).collect();
+    let suppressed = diagnosis.suppressed.iter();
+    let accepted: BTreeSet<Key> = suppressed
+        .flat_map(|state| {
+            state.explains.iter().map(key).chain([(state.id.as_str(), &state.entity)])
+        })
+        .collect();
+    let blamed = |state: &Key| !accepted.contains(state) || explained_by.contains_key(state);
     let mut symptoms: BTreeSet<Key> =
-        active.into_iter().filter(|state| !roots.contains_key(state)).collect();
+        active.into_iter().filter(|state| !roots.contains_key(state) && blamed(state)).collect();
     let mut left: BTreeSet<Key> = symptoms
         .iter()
         .copied()
@@ -92,7 +106,18 @@ pub fn digest(diagnosis: &Diagnosis) -> Digest<'_> {
 
     let (recovered, expected) = (with(Status::Recovered), with(Status::Expected));
     let unknown = with(Status::Unknown);
-    Digest { graph, roots, explained_by, symptoms, left, recovered, expected, unknown, noted }
+    Digest {
+        graph,
+        roots,
+        explained_by,
+        symptoms,
+        left,
+        recovered,
+        expected,
+        unknown,
+        noted,
+        accepted,
+    }
 }
 
 impl Digest<'_> {
@@ -108,6 +133,7 @@ impl Digest<'_> {
         }
         let known = self.graph.states.get(&state);
         match known.map(|state| (state.status, state.note)) {
+            Some((Status::Active, _)) if self.accepted.contains(&state) => Role::Accepted,
             Some((_, true)) => Role::Note,
             Some((Status::Recovered, _)) => Role::Recovered,
             Some((Status::Expected, _)) => Role::Expected,
@@ -172,6 +198,20 @@ impl Digest<'_> {
             format!("Explained {} of {}.", all - self.left.len(), words::counted(all, "symptom"))
         })
     }
+}
+
+/// Why and until when a state is accepted, and what is accepted with it.
+pub fn terms(suppressed: &Suppressed) -> String {
+    let mut over = match suppressed.status {
+        Status::Active => String::new(),
+        _ => " (over or expected)".into(),
+    };
+    let along = mentions(suppressed.explains.iter().map(key));
+    if !along.is_empty() {
+        over.push_str(&format!("; with it {}", shortlist(&along, ALONG)));
+    }
+    let (until, reason) = (safe::line(&suppressed.until), safe::line(&suppressed.reason));
+    format!("until {until}: {reason}{over}")
 }
 
 /// Checks whose answer bears on this root or on what competes with it.

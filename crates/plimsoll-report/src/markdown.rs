@@ -7,10 +7,12 @@ use plimsoll_model::diagnosis::{Diagnosis, Root, Verdict};
 use plimsoll_model::{Evidence, Time};
 
 use crate::cascade::{Key, cascade_of, groups, key, root_key};
-use crate::digest::{Digest, Role, checks_for, digest, entities, numbers, ties_of};
+use crate::digest::{Digest, Role, checks_for, digest, entities, numbers, terms, ties_of};
 use crate::ring::ring;
 use crate::{safe, when, words};
 use escape::{cell, code, fenced, prose};
+
+const ACCEPTED: &str = "Accepted in plimsoll.toml, not blamed";
 
 /// Lists nested deeper than this are unreadable, and unbounded in size.
 const DEEPEST: usize = 12;
@@ -27,6 +29,7 @@ pub fn markdown(d: &Diagnosis) -> String {
     deadlocks(&mut out, d, &digest);
     ruled_out(&mut out, d);
     rest(&mut out, &digest);
+    accepted(&mut out, d);
     checks(&mut out, d);
     recommendation(&mut out, d);
     out.join("\n") + "\n"
@@ -314,19 +317,15 @@ fn ruled_out(out: &mut Vec<String>, d: &Diagnosis) {
     }
     section(out, "Ruled out");
     for ruled in &d.ruled_out {
-        let places: Vec<String> = ruled
-            .evidence
-            .iter()
-            .map(|proof| {
-                code(
-                    &proof.line.map_or(proof.path.clone(), |line| format!("{}:{line}", proof.path)),
-                )
-            })
-            .collect();
+        let places: Vec<String> = ruled.evidence.iter().map(cited).collect();
         let places =
             if places.is_empty() { String::new() } else { format!(" ({})", places.join(", ")) };
         out.push(format!("- {}: {}{places}", state((&ruled.id, &ruled.entity)), prose(&ruled.by)));
     }
+}
+
+fn cited(proof: &Evidence) -> String {
+    code(&proof.line.map_or(proof.path.clone(), |line| format!("{}:{line}", proof.path)))
 }
 
 /// What is left, and what is there without being to blame.
@@ -337,6 +336,20 @@ fn rest(out: &mut Vec<String>, digest: &Digest) {
         states(out, title, blameless, digest);
     }
     states(out, "Cannot be told from this data", &digest.unknown, digest);
+}
+
+fn accepted(out: &mut Vec<String>, d: &Diagnosis) {
+    if d.suppressed.is_empty() && d.notes.is_empty() {
+        return;
+    }
+    section(out, ACCEPTED);
+    out.extend(d.suppressed.iter().map(|known| {
+        let places: Vec<String> = known.evidence.iter().map(cited).collect();
+        let places =
+            if places.is_empty() { String::new() } else { format!(" ({})", places.join(", ")) };
+        format!("- {} {}{places}", state((&known.id, &known.entity)), prose(&terms(known)))
+    }));
+    out.extend(d.notes.iter().map(|note| format!("- Note: {}", prose(note))));
 }
 
 fn states(out: &mut Vec<String>, title: &str, states: &[Key], digest: &Digest) {

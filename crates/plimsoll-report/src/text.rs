@@ -10,7 +10,7 @@ use plimsoll_model::diagnosis::{
 use plimsoll_model::{Evidence, Time};
 
 use crate::cascade::{Cascade, Key, cascade_of, key, root_key};
-use crate::digest::{Digest, checks_for, digest, mentions, shortlist, ties_of};
+use crate::digest::{Digest, checks_for, digest, mentions, shortlist, terms, ties_of};
 use crate::ring::ring;
 use crate::wrap::{columns, cut_entity, cut_middle, cut_path, pad, wrap, wrap_at_most};
 use crate::{safe, when, words};
@@ -59,6 +59,7 @@ pub fn text(d: &Diagnosis, options: &TextOptions) -> String {
     roots(&mut page, d, &digest, options.evidence);
     deadlocks(&mut page, d, &digest);
     ruled_out(&mut page, d);
+    accepted(&mut page, d);
     closing(&mut page, d, &digest);
     page.finish()
 }
@@ -354,6 +355,23 @@ fn ruled_out(page: &mut Page, d: &Diagnosis) {
     }
     if groups.len() > RULED_OUT {
         page.paragraph(INDENT, &format!("… and {} more", groups.len() - RULED_OUT), 1);
+    }
+}
+
+fn accepted(page: &mut Page, d: &Diagnosis) {
+    if !d.suppressed.is_empty() {
+        page.blank();
+        page.line("Accepted in plimsoll.toml, not blamed:");
+    }
+    for state in &d.suppressed {
+        let name = mentions([(state.id.as_str(), &state.entity)]).concat();
+        page.item(&format!("{name} {}", terms(state)), 4);
+    }
+    if !d.notes.is_empty() {
+        page.blank();
+    }
+    for note in &d.notes {
+        page.opening(CAREFUL, "note:", &safe::line(note), 3);
     }
 }
 

@@ -256,6 +256,11 @@ prop_compose! {
         }));
         d.roots.extend(roots);
         d.deadlocks.extend(rings.into_iter().map(|(members, entry)| Deadlock { members, entry, breakers: vec![] }));
+        d.suppressed.extend(unexplained.iter().map(|state| Suppressed {
+            id: state.id.clone(), entity: state.entity.clone(), reason: reason.clone(), until: how.clone(),
+            status: Status::Active, evidence: vec![], explains: separates.clone(),
+        }));
+        d.notes.push(reason);
         d.unexplained.extend(unexplained);
         d
     }

@@ -35,7 +35,10 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             find(&path, files);
-        } else if path.extension().is_some_and(|e| e == "md") && !path.ends_with("case.md") {
+        } else if path.extension().is_some_and(|e| e == "md")
+            && !path.ends_with("case.md")
+            && !path.ends_with("fault.md")
+        {
             files.push(path);
         }
     }

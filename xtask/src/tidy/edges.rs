@@ -21,6 +21,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("plimsoll-lab", &["plimsoll-engine", "plimsoll-model", "plimsoll-sources", "plimsoll-yaml"]),
+    (
+        "plimsoll-score",
+        &[
+            "plimsoll-causes",
+            "plimsoll-engine",
+            "plimsoll-lab",
+            "plimsoll-model",
+            "plimsoll-sources",
+        ],
+    ),
     ("plimsoll-report", &["plimsoll-model"]),
     ("plimsoll-engine", &["plimsoll-causes", "plimsoll-model", "plimsoll-yaml"]),
     ("plimsoll-sources", &["plimsoll-model", "plimsoll-yaml"]),

@@ -120,12 +120,12 @@ fn cluster_version(params: &BaseParams) -> Value {
 fn infrastructure(params: &BaseParams) -> Value {
     let fqdn = params.fqdn();
     let topology = params.topology();
-    let compact = params.workers.len() < 2;
+    let compact = params.wanted().1 < 2;
     let (platform, spec, status) = match params.platform {
         Platform::BareMetal => {
             let vips = json!({
-                "apiServerInternalIPs": [params.api_vip], "ingressIPs": [params.ingress_vip],
-                "machineNetworks": [params.machine_network]
+                "apiServerInternalIPs": params.api_vips(), "ingressIPs": params.ingress_vips(),
+                "machineNetworks": params.machine_networks()
             });
             let mut status = vips.clone();
             status["apiServerInternalIP"] = params.api_vip.clone().into();
@@ -138,6 +138,11 @@ fn infrastructure(params: &BaseParams) -> Value {
             )
         }
         Platform::None => ("None", json!({"type": "None"}), json!({"type": "None"})),
+        Platform::External => (
+            "External",
+            json!({"external": {"platformName": "lab"}, "type": "External"}),
+            json!({"external": {"cloudControllerManager": {"state": ""}}, "type": "External"}),
+        ),
     };
     json!({
         "apiVersion": "config.openshift.io/v1", "kind": "Infrastructure",
@@ -148,7 +153,7 @@ fn infrastructure(params: &BaseParams) -> Value {
             "apiServerURL": format!("https://api.{fqdn}:6443"),
             "controlPlaneTopology": topology, "cpuPartitioning": "None", "etcdDiscoveryDomain": "",
             "infrastructureName": infrastructure_name(params),
-            "infrastructureTopology": if compact && !params.workers.is_empty() { "SingleReplica" } else { topology },
+            "infrastructureTopology": if compact && params.wanted().1 > 0 { "SingleReplica" } else { topology },
             "platform": platform, "platformStatus": status
         }
     })
@@ -158,21 +163,24 @@ pub(super) fn infrastructure_name(params: &BaseParams) -> String {
     format!("{}-{}", params.cluster, super::suffix(&params.fqdn(), 5))
 }
 
-const CLUSTER_NETWORK: &str = "10.128.0.0/14";
+fn pod_networks(params: &BaseParams) -> Vec<Value> {
+    let networks = params.cluster_networks().into_iter();
+    networks.map(|(cidr, prefix)| json!({"cidr": cidr, "hostPrefix": prefix})).collect()
+}
 
 fn network(params: &BaseParams) -> Value {
-    let networks = json!([{"cidr": CLUSTER_NETWORK, "hostPrefix": 23}]);
+    let networks = pod_networks(params);
     json!({
         "apiVersion": "config.openshift.io/v1", "kind": "Network",
         "metadata": {"name": "cluster", "generation": 3},
         "spec": {
             "clusterNetwork": networks, "externalIP": {"policy": {}}, "networkType": "OVNKubernetes",
             "networkDiagnostics": {"mode": "", "sourcePlacement": {}, "targetPlacement": {}},
-            "serviceNetwork": ["172.30.0.0/16"]
+            "serviceNetwork": params.service_networks()
         },
         "status": {
             "clusterNetwork": networks, "clusterNetworkMTU": 1400, "networkType": "OVNKubernetes",
-            "serviceNetwork": ["172.30.0.0/16"],
+            "serviceNetwork": params.service_networks(),
             "conditions": [{"type": "NetworkDiagnosticsAvailable", "status": "True", "reason": "AsExpected",
                             "message": "", "observedGeneration": 0, "lastTransitionTime": params.stamp(700)}]
         }
@@ -185,12 +193,12 @@ fn operator_network(params: &BaseParams) -> Value {
         "apiVersion": "operator.openshift.io/v1", "kind": "Network",
         "metadata": {"name": "cluster", "generation": 41, "creationTimestamp": params.stamp(200)},
         "spec": {
-            "clusterNetwork": [{"cidr": CLUSTER_NETWORK, "hostPrefix": 23}],
+            "clusterNetwork": pod_networks(params),
             "defaultNetwork": {"ovnKubernetesConfig": {"egressIPConfig": {}, "gatewayConfig": {"ipv4": {}, "ipv6": {}, "routingViaHost": false},
                 "genevePort": 6081, "ipsecConfig": {"mode": "Disabled"}, "mtu": 1400}, "type": "OVNKubernetes"},
             "deployKubeProxy": false, "disableMultiNetwork": false, "disableNetworkDiagnostics": false,
             "logLevel": "Normal", "managementState": "Managed", "observedConfig": null, "operatorLogLevel": "Normal",
-            "serviceNetwork": ["172.30.0.0/16"], "unsupportedConfigOverrides": null, "useMultiNetworkPolicy": false
+            "serviceNetwork": params.service_networks(), "unsupportedConfigOverrides": null, "useMultiNetworkPolicy": false
         },
         "status": {
             "conditions": [

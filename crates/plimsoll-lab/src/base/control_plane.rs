@@ -92,7 +92,7 @@ const CONTROLLER_MANAGER: [(&str, &str, &str, &str); 5] = [
 ];
 
 /// Revision at which a component's static pods stand, by the name of its ClusterOperator.
-pub(super) fn revision(operator: &str) -> u32 {
+pub(crate) fn revision(operator: &str) -> u32 {
     match operator {
         "etcd" => 8,
         "kube-apiserver" => 9,
@@ -188,8 +188,9 @@ fn node_statuses(params: &BaseParams, operator: &str, revision: u32) -> Vec<Valu
                 status["lastFailedReason"] = "InstallerFailed".into();
                 status["lastFailedRevision"] = 4.into();
                 status["lastFailedTime"] = params.stamp(655).into();
+                let api = super::bracketed(&params.service_ip(1));
                 status["lastFailedRevisionErrors"] = json!([format!(
-                    "installer: Error getting installer pods on current node {node}: Get \"https://172.30.0.1:443/api/v1/namespaces/openshift-kube-controller-manager/pods?labelSelector=app%3Dinstaller\": dial tcp 172.30.0.1:443: connect: connection refused\n{}cmd.go:105] timed out waiting for the condition\n",
+                    "installer: Error getting installer pods on current node {node}: Get \"https://{api}:443/api/v1/namespaces/openshift-kube-controller-manager/pods?labelSelector=app%3Dinstaller\": dial tcp {api}:443: connect: connection refused\n{}cmd.go:105] timed out waiting for the condition\n",
                     klog_header('F', params.at(652), 1)
                 )]);
             }
@@ -201,19 +202,21 @@ fn node_statuses(params: &BaseParams, operator: &str, revision: u32) -> Vec<Valu
 fn observed(params: &BaseParams, kind: &str) -> Value {
     match kind {
         "Etcd" => {
-            json!({"controlPlane": {"replicas": params.masters.len()}, "servingInfo": {"minTLSVersion": "VersionTLS12"}})
+            json!({"controlPlane": {"replicas": params.wanted().0}, "servingInfo": {"minTLSVersion": "VersionTLS12"}})
         }
         "KubeAPIServer" => {
             let mut servers: Vec<String> = params
                 .masters
                 .iter()
-                .map(|node| format!("https://{}:2379", params.ip(node)))
+                .map(|node| format!("https://{}:2379", super::bracketed(params.ip(node))))
                 .collect();
             servers.push("https://localhost:2379".into());
-            json!({"apiServerArguments": {"etcd-servers": servers}, "servicesSubnet": "172.30.0.0/16"})
+            json!({"apiServerArguments": {"etcd-servers": servers}, "servicesSubnet": params.service_networks().join(",")})
         }
         "KubeControllerManager" => {
-            json!({"extendedArguments": {"cluster-cidr": ["10.128.0.0/14"], "cluster-name": [super::config::infrastructure_name(params)], "service-cluster-ip-range": ["172.30.0.0/16"]}})
+            let pods: Vec<&str> =
+                params.cluster_networks().into_iter().map(|(cidr, _)| cidr).collect();
+            json!({"extendedArguments": {"cluster-cidr": pods, "cluster-name": [super::config::infrastructure_name(params)], "service-cluster-ip-range": params.service_networks()}})
         }
         _ => json!({"servingInfo": {"minTLSVersion": "VersionTLS12"}}),
     }

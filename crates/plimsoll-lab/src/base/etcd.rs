@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::writer::Writer;
-use super::{BaseParams, Phase, hash};
+use super::{BaseParams, Phase, bracketed, hash};
 
 /// Above 2^53, as member ids of real clusters are.
 fn id(text: &str) -> u64 {
@@ -23,17 +23,18 @@ pub(super) fn write(writer: &mut Writer) {
         .masters
         .iter()
         .map(|node| {
-            let ip = params.ip(node);
+            let ip = bracketed(params.ip(node));
             json!({"ID": member(node), "name": node, "peerURLs": [format!("https://{ip}:2380")], "clientURLs": [format!("https://{ip}:2379")]})
         })
         .collect();
     if params.phase == Phase::Installing {
-        members.push(json!({"ID": member("bootstrap"), "name": "etcd-bootstrap", "peerURLs": ["https://192.168.111.30:2380"], "clientURLs": ["https://192.168.111.30:2379"]}));
+        let ip = bracketed(&params.stranger(30));
+        members.push(json!({"ID": member("bootstrap"), "name": "etcd-bootstrap", "peerURLs": [format!("https://{ip}:2380")], "clientURLs": [format!("https://{ip}:2379")]}));
     }
     let mut statuses = Vec::new();
     let mut health = Vec::new();
     for (number, node) in params.masters.iter().enumerate() {
-        let endpoint = format!("https://{}:2379", params.ip(node));
+        let endpoint = format!("https://{}:2379", bracketed(params.ip(node)));
         let size = 98_181_120 + number as u64 * 12_288;
         statuses.push(json!({"Endpoint": endpoint, "Status": {
             "header": header(node), "version": "3.5.18", "dbSize": size, "dbSizeInUse": size - 21_000_192,

@@ -106,8 +106,8 @@ fn steady(params: &BaseParams, rows: &mut Vec<Row>) {
             "ProbeError",
             format!(
                 "Readiness probe error: Get \"https://{}:6443/readyz\": dial tcp {}:6443: connect: connection refused\nbody: \n",
-                params.ip(node),
-                params.ip(node)
+                super::bracketed(params.ip(node)),
+                super::bracketed(params.ip(node))
             ),
             rollout + 20,
             9,
@@ -119,8 +119,8 @@ fn steady(params: &BaseParams, rows: &mut Vec<Row>) {
             "Unhealthy",
             format!(
                 "Readiness probe failed: Get \"https://{}:6443/readyz\": dial tcp {}:6443: connect: connection refused",
-                params.ip(node),
-                params.ip(node)
+                super::bracketed(params.ip(node)),
+                super::bracketed(params.ip(node))
             ),
             rollout + 20,
             9,
@@ -300,8 +300,8 @@ fn installing(params: &BaseParams, rows: &mut Vec<Row>) {
             "Unhealthy",
             format!(
                 "Readiness probe failed: Get \"https://{}:9980/readyz\": dial tcp {}:9980: connect: connection refused",
-                params.ip(node),
-                params.ip(node)
+                super::bracketed(params.ip(node)),
+                super::bracketed(params.ip(node))
             ),
             520,
             430,

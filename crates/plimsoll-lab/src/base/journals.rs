@@ -74,7 +74,9 @@ fn line(
     let time = time.checked_add(SignedDuration::from_micros(micros as i64)).unwrap_or(time);
     let text = text
         .replace("{node}", node)
+        .replace("{ip}:", &format!("{}:", super::bracketed(params.ip(node))))
         .replace("{ip}", params.ip(node))
+        .replace("{api-vip}", &super::bracketed(&params.api_vip))
         .replace("{fqdn}", &params.fqdn())
         .replace("{time}", &time.to_string())
         .replace("{kubernetes}", &params.kubernetes())
@@ -106,7 +108,7 @@ fn at_boot(unit: &str) -> &'static [Line] {
             (
                 'E',
                 4,
-                "controller.go:145] \"Failed to ensure lease exists, will retry\" err=\"Get \\\"https://api-int.{fqdn}:6443/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{node}?timeout=10s\\\": dial tcp 192.168.111.5:6443: connect: connection refused\" interval=\"200ms\"",
+                "controller.go:145] \"Failed to ensure lease exists, will retry\" err=\"Get \\\"https://api-int.{fqdn}:6443/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{node}?timeout=10s\\\": dial tcp {api-vip}:6443: connect: connection refused\" interval=\"200ms\"",
             ),
             (
                 'E',

@@ -76,7 +76,12 @@ fn line(
         .unwrap_or(time);
     let text = text
         .replace("{node}", node)
+        .replace("{ip}:", &format!("{}:", super::bracketed(params.ip(node))))
         .replace("{ip}", params.ip(node))
+        .replace("{worker-ip}", &super::bracketed(&params.stranger(23)))
+        .replace("{master-ip}", &super::bracketed(&params.stranger(20)))
+        .replace("{peer-ip}", &super::bracketed(&params.stranger(21)))
+        .replace("{gateway}", &super::bracketed(&params.stranger(1)))
         .replace("{fqdn}", &params.fqdn())
         .replace("{cluster}", &params.cluster)
         .replace("{time}", &time.to_string())
@@ -193,7 +198,7 @@ fn start(container: &str) -> &'static [Start] {
             (
                 'I',
                 610,
-                "api.go:118] Pool \"worker\" requested by address:\"192.168.111.23:51758\" User-Agent:\"Ignition/2.20.0\" Accept-Header: \"application/vnd.coreos.ignition+json;version=3.4.0, */*;q=0.1\"",
+                "api.go:118] Pool \"worker\" requested by address:\"{worker-ip}:51758\" User-Agent:\"Ignition/2.20.0\" Accept-Header: \"application/vnd.coreos.ignition+json;version=3.4.0, */*;q=0.1\"",
             ),
         ],
         "machine-config-daemon" => &[
@@ -297,7 +302,7 @@ fn chatter(container: &str) -> &'static [Chatter] {
                 700,
                 "apf_controller.go:493] \"Update CurrentCL\" plName=\"exempt\" seatDemandHighWatermark=4 fairFrac=2.27 currentCL=4 backstop=false",
             ),
-            ('I', 1_300, "log.go:245] http: TLS handshake error from 192.168.111.1:43210: EOF"),
+            ('I', 1_300, "log.go:245] http: TLS handshake error from {gateway}:43210: EOF"),
             (
                 'I',
                 2_700,
@@ -342,7 +347,7 @@ fn chatter(container: &str) -> &'static [Chatter] {
         "coredns" => &[(
             PLAIN,
             2_900,
-            "[INFO] 192.168.111.20:52210 - 4242 \"A IN api-int.{fqdn}. udp 60 false 1232\" NOERROR qr,aa,rd 92 0.000251s",
+            "[INFO] {master-ip}:52210 - 4242 \"A IN api-int.{fqdn}. udp 60 false 1232\" NOERROR qr,aa,rd 92 0.000251s",
         )],
         "metal3-ironic" => &[(
             PLAIN,
@@ -409,7 +414,7 @@ fn etcd(params: &BaseParams, node: &str, started: Timestamp) -> Lines {
             at(3),
             "warn",
             "rafthttp/probing_status.go:68",
-            "\"msg\":\"prober detected unhealthy status\",\"round-tripper-name\":\"ROUND_TRIPPER_RAFT_MESSAGE\",\"rtt\":\"0s\",\"error\":\"dial tcp 192.168.111.21:2380: connect: connection refused\"",
+            "\"msg\":\"prober detected unhealthy status\",\"round-tripper-name\":\"ROUND_TRIPPER_RAFT_MESSAGE\",\"rtt\":\"0s\",\"error\":\"dial tcp {peer-ip}:2380: connect: connection refused\"",
         ),
         entry(
             at(6),

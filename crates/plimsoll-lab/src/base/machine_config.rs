@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::secrets::Pki;
 use super::writer::Writer;
-use super::{BaseParams, Phase, Platform, digest, uid};
+use super::{BaseParams, Phase, Platform, Stack, digest, uid};
 
 const VERSION: &str = "machineconfiguration.openshift.io/v1";
 
@@ -74,7 +74,15 @@ fn machine_config_pool(params: &BaseParams, pool: &str) -> Value {
         .collect();
     let configuration = json!({"name": config, "source": sources});
     let condition = |name: &str, status: &str, message: String, seconds: i64| json!({"type": name, "status": status, "reason": "", "message": message, "lastTransitionTime": params.stamp(seconds)});
-    let signer = |subject: &str, days: i64| json!({"bundle": "KubeAPIServerServingCAData", "expiry": params.installed.checked_add(jiff::SignedDuration::from_hours(24 * days)).unwrap_or(params.now).to_string(), "subject": subject});
+    // A signer is replaced long before it ends.
+    let signer = |subject: &str, days: i64| {
+        let period = jiff::SignedDuration::from_hours(24 * days);
+        let mut expiry = params.installed.checked_add(period).unwrap_or(params.now);
+        while expiry < params.now {
+            expiry = expiry.checked_add(period).unwrap_or(jiff::Timestamp::MAX);
+        }
+        json!({"bundle": "KubeAPIServerServingCAData", "expiry": expiry.to_string(), "subject": subject})
+    };
     json!({
         "apiVersion": VERSION, "kind": "MachineConfigPool",
         "metadata": {
@@ -112,21 +120,27 @@ fn machine_config_pool(params: &BaseParams, pool: &str) -> Value {
 fn controller_config(params: &BaseParams) -> Value {
     let pki = Pki::of(params);
     let completed = |name: &str, status: &str| json!({"type": name, "status": status, "reason": "", "message": if status == "True" { "sync completed towards (3) generation using controller version" } else { "" }, "lastTransitionTime": params.stamp(382)});
+    let families = match params.stack {
+        Stack::V4 => "IPv4",
+        Stack::V6 => "IPv6",
+        Stack::Dual => "DualStack",
+    };
     let (kind, platform) = match params.platform {
         Platform::BareMetal => (
             "baremetal",
-            json!({"baremetal": {"apiServerInternalIPs": [params.api_vip], "ingressIPs": [params.ingress_vip]}, "type": "BareMetal"}),
+            json!({"baremetal": {"apiServerInternalIPs": params.api_vips(), "ingressIPs": params.ingress_vips()}, "type": "BareMetal"}),
         ),
         Platform::None => ("none", json!({"type": "None"})),
+        Platform::External => ("external", json!({"type": "External"})),
     };
     json!({
         "apiVersion": VERSION, "kind": "ControllerConfig",
         "metadata": {"name": "machine-config-controller", "generation": 3, "creationTimestamp": params.stamp(360), "resourceVersion": "24211"},
         "spec": {
-            "baseOSContainerImage": params.image("rhel-coreos"), "cloudProviderConfig": "", "clusterDNSIP": "172.30.0.10",
+            "baseOSContainerImage": params.image("rhel-coreos"), "cloudProviderConfig": "", "clusterDNSIP": params.service_ip(10),
             "dns": {"spec": {"baseDomain": params.fqdn(), "platform": {"type": ""}}},
             "infra": {"status": {"controlPlaneTopology": params.topology(), "platformStatus": platform}},
-            "ipFamilies": "IPv4", "kubeAPIServerServingCAData": pki.base64(&pki.root_ca), "rootCAData": pki.base64(&pki.root_ca),
+            "ipFamilies": families, "kubeAPIServerServingCAData": pki.base64(&pki.root_ca), "rootCAData": pki.base64(&pki.root_ca),
             "osImageURL": "", "platform": kind, "releaseImage": params.release_image()
         },
         "status": {

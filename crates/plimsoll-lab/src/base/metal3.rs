@@ -12,16 +12,19 @@ fn machine_set(params: &BaseParams) -> String {
     format!("{}-worker-0", infrastructure_name(params))
 }
 
-pub(super) fn machine_name(params: &BaseParams, node: &str) -> String {
+pub(crate) fn machine_name(params: &BaseParams, node: &str) -> String {
     match params.masters.iter().position(|master| master == node) {
         Some(number) => format!("{}-master-{number}", infrastructure_name(params)),
+        None if params.is_master(node) => {
+            format!("{}-master-{}", infrastructure_name(params), params.masters.len())
+        }
         None => format!("{}-{}", machine_set(params), super::suffix(node, 5)),
     }
 }
 
 pub(super) fn write(writer: &mut Writer) {
     let params = writer.params;
-    for (number, host) in params.masters.iter().chain(&params.workers).enumerate() {
+    for (number, host) in params.hosts().into_iter().enumerate() {
         writer.put(bare_metal_host(params, host, number));
         writer.put(machine(params, host));
         if hardware_known(params, host) {
@@ -81,6 +84,13 @@ fn bare_metal_host(params: &BaseParams, host: &str, number: usize) -> Value {
         (true, _) => never.clone(),
         (false, true) => json!({"start": params.stamp(1_130), "end": null}),
         (false, false) => span(1_130, 1_420),
+    };
+    let provision = match params.absent(host) {
+        Some(absent) => {
+            let start = super::pods::later(absent.provisioned, -290).to_string();
+            json!({"start": start, "end": absent.provisioned.to_string()})
+        }
+        None => provision,
     };
     json!({
         "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
@@ -168,6 +178,10 @@ fn machine(params: &BaseParams, host: &str) -> Value {
     let role = if master { "master" } else { "worker" };
     let name = machine_name(params, host);
     let mut object_meta = meta(params, &name, if master { 57 } else { 1_060 });
+    if let Some(absent) = params.absent(host).filter(|absent| !absent.master) {
+        let made = super::pods::later(absent.provisioned, -310).max(params.installed);
+        object_meta["creationTimestamp"] = made.to_string().into();
+    }
     object_meta["annotations"] = json!({"metal3.io/BareMetalHost": format!("{NAMESPACE}/{host}")});
     object_meta["finalizers"] = json!(["machine.machine.openshift.io"]);
     object_meta["labels"] = json!({
@@ -189,10 +203,14 @@ fn machine(params: &BaseParams, host: &str) -> Value {
         "conditions": [condition("Drainable"), condition("InstanceExists"), condition("Terminable")],
         "lastUpdated": params.stamp(1_650), "phase": if waiting { "Provisioning" } else { "Running" }
     });
+    if let Some(absent) = params.absent(host) {
+        status["phase"] = "Provisioned".into();
+        status["lastUpdated"] = absent.provisioned.to_string().into();
+    }
     if master {
         status["conditions"][0] = json!({"type": "Drainable", "status": "False", "reason": "HookPresent", "severity": "Warning", "lastTransitionTime": params.stamp(1_080), "message": "Drain operation currently blocked by: [{Name:EtcdQuorumOperator Owner:clusteroperator/etcd}]"});
     }
-    if !waiting {
+    if !waiting && params.absent(host).is_none() {
         status["nodeRef"] = json!({"kind": "Node", "name": host, "uid": uid("Node", "", host)});
     }
     let host_uid = uid("BareMetalHost", NAMESPACE, host);
@@ -208,7 +226,7 @@ fn machine(params: &BaseParams, host: &str) -> Value {
 
 fn machine_set_object(params: &BaseParams) -> Value {
     let name = machine_set(params);
-    let wanted = params.workers.len();
+    let wanted = params.wanted().1;
     let ready = params.nodes().len() - params.masters.len();
     json!({
         "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "metadata": meta(params, &name, 57),

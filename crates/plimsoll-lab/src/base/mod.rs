@@ -17,6 +17,7 @@ mod journals;
 mod logs;
 mod machine_config;
 mod metal3;
+mod network;
 mod nodes;
 mod operators;
 mod pods;
@@ -33,6 +34,10 @@ use std::sync::OnceLock;
 
 use jiff::{SignedDuration, Timestamp};
 
+pub(crate) use control_plane::revision;
+pub(crate) use metal3::machine_name;
+pub use network::Stack;
+pub(crate) use network::bracketed;
 pub(crate) use secrets::client_certificate;
 
 use crate::sources_of;
@@ -42,6 +47,8 @@ use crate::tree::Tree;
 pub enum Platform {
     BareMetal,
     None,
+    /// A platform that OpenShift knows nothing of, with its own cloud controller.
+    External,
 }
 
 /// How far the cluster has come.
@@ -52,6 +59,15 @@ pub enum Phase {
     Installing,
 }
 
+/// A host with a Machine and without a Node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absent {
+    pub host: String,
+    pub master: bool,
+    /// When its disk had been written and it was started.
+    pub provisioned: Timestamp,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseParams {
     pub version: String,
@@ -60,11 +76,14 @@ pub struct BaseParams {
     pub masters: Vec<String>,
     pub workers: Vec<String>,
     pub machine_network: String,
+    pub stack: Stack,
     pub node_ips: BTreeMap<String, String>,
     pub api_vip: String,
     pub ingress_vip: String,
     pub platform: Platform,
     pub phase: Phase,
+    /// Hosts that were written and never became nodes; they are in neither list of nodes.
+    pub absent: Vec<Absent>,
     /// End of the gather.
     pub now: Timestamp,
     /// Start of the installation.
@@ -80,14 +99,16 @@ impl Default for BaseParams {
             version: "4.18.14".into(),
             cluster: "ostest".into(),
             domain: "lab.example".into(),
-            node_ips: addresses(masters.iter().chain(&workers)),
+            node_ips: network::addresses(masters.iter().chain(&workers), Stack::V4),
             masters,
             workers,
             machine_network: "192.168.111.0/24".into(),
+            stack: Stack::V4,
             api_vip: "192.168.111.5".into(),
             ingress_vip: "192.168.111.4".into(),
             platform: Platform::BareMetal,
             phase: Phase::Installed,
+            absent: Vec::new(),
             now: time(1_764_787_320),
             installed: time(1_764_702_000),
         }
@@ -100,10 +121,6 @@ fn time(seconds: i64) -> Timestamp {
 
 fn numbered(head: &str, tail: &str, count: usize) -> Vec<String> {
     (0..count).map(|n| format!("{head}{n}{tail}")).collect()
-}
-
-fn addresses<'n>(nodes: impl Iterator<Item = &'n String>) -> BTreeMap<String, String> {
-    nodes.zip(20..).map(|(node, host)| (node.clone(), format!("192.168.111.{host}"))).collect()
 }
 
 impl BaseParams {
@@ -120,8 +137,25 @@ impl BaseParams {
         self.masters.iter().chain(workers).map(String::as_str).collect()
     }
 
+    /// Every host there is to be, masters first, those that never joined last.
+    pub fn hosts(&self) -> Vec<&str> {
+        let joined = self.masters.iter().chain(&self.workers);
+        joined.chain(self.absent.iter().map(|absent| &absent.host)).map(String::as_str).collect()
+    }
+
+    pub fn absent(&self, host: &str) -> Option<&Absent> {
+        self.absent.iter().find(|absent| absent.host == host)
+    }
+
     pub fn is_master(&self, node: &str) -> bool {
         self.masters.iter().any(|master| master == node)
+            || self.absent(node).is_some_and(|absent| absent.master)
+    }
+
+    /// Masters and workers that the installation asks for.
+    fn wanted(&self) -> (usize, usize) {
+        let masters = self.absent.iter().filter(|absent| absent.master).count();
+        (self.masters.len() + masters, self.workers.len() + self.absent.len() - masters)
     }
 
     pub fn ip(&self, node: &str) -> &str {
@@ -129,7 +163,7 @@ impl BaseParams {
     }
 
     fn single_node(&self) -> bool {
-        self.masters.len() == 1
+        self.wanted().0 == 1
     }
 
     fn topology(&self) -> &'static str {
@@ -209,7 +243,7 @@ pub(crate) fn uid(kind: &str, namespace: &str, name: &str) -> String {
 }
 
 /// The end of a generated name, in the letters that Kubernetes uses.
-fn suffix(text: &str, length: usize) -> String {
+pub(crate) fn suffix(text: &str, length: usize) -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut rest = hash(text);
     (0..length)
@@ -290,8 +324,12 @@ fn other_source(name: &str) -> Option<Tree> {
 
 fn make(name: &str) -> Option<Tree> {
     match name {
-        "metal-installing" => variants::installing(),
-        "metal-upgrading" => variants::upgrading(),
+        "metal-installing" => {
+            let default = BaseParams::default();
+            let installed = default.now.checked_sub(SignedDuration::from_mins(20)).ok()?;
+            variants::installing(&BaseParams { installed, ..default })
+        }
+        "metal-upgrading" => variants::upgrading(&BaseParams::default()),
         "gcp-4.18" => archive::recorded("gcp-4.18"),
         _ => params(name).as_ref().map(metal),
     }
@@ -303,7 +341,7 @@ pub fn params(name: &str) -> Option<BaseParams> {
     Some(match name {
         "metal-3-2" => default,
         "metal-3-0" => BaseParams {
-            node_ips: addresses(default.masters.iter()),
+            node_ips: network::addresses(default.masters.iter(), Stack::V4),
             workers: Vec::new(),
             ..default
         },
@@ -312,7 +350,7 @@ pub fn params(name: &str) -> Option<BaseParams> {
             let masters = vec!["sno".to_string()];
             BaseParams {
                 cluster: "sno".into(),
-                node_ips: addresses(masters.iter()),
+                node_ips: network::addresses(masters.iter(), Stack::V4),
                 masters,
                 workers: Vec::new(),
                 platform: Platform::None,
@@ -325,7 +363,7 @@ pub fn params(name: &str) -> Option<BaseParams> {
             BaseParams {
                 cluster: "gw".into(),
                 domain: "lo".into(),
-                node_ips: addresses(masters.iter().chain(&workers)),
+                node_ips: network::addresses(masters.iter().chain(&workers), Stack::V4),
                 masters,
                 workers,
                 platform: Platform::None,
@@ -334,4 +372,14 @@ pub fn params(name: &str) -> Option<BaseParams> {
         }
         _ => return None,
     })
+}
+
+/// As far into an installation as `params.installed` says.
+pub fn installing(params: &BaseParams) -> Option<Tree> {
+    variants::installing(params)
+}
+
+/// In the middle of an upgrade: the control plane done, the first worker rebooting.
+pub fn upgrading(params: &BaseParams) -> Option<Tree> {
+    variants::upgrading(params)
 }

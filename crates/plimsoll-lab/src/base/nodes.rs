@@ -20,7 +20,9 @@ pub(super) fn registered(params: &BaseParams, node: &str) -> i64 {
 fn object(params: &BaseParams, node: &str, number: usize) -> Value {
     let master = params.is_master(node);
     let born = registered(params, node);
-    let ip = params.ip(node);
+    let mut addresses: Vec<Value> =
+        params.ips(node).iter().map(|ip| json!({"address": ip, "type": "InternalIP"})).collect();
+    addresses.push(json!({"address": node, "type": "Hostname"}));
     let beat = params.ago(130 + number as i64 * 17).to_string();
     let healthy = |name: &str, reason: &str, message: &str| {
         json!({"type": name, "status": "False", "reason": reason, "message": message,
@@ -44,7 +46,7 @@ fn object(params: &BaseParams, node: &str, number: usize) -> Value {
         },
         "spec": spec,
         "status": {
-            "addresses": [{"address": ip, "type": "InternalIP"}, {"address": node, "type": "Hostname"}],
+            "addresses": addresses,
             "allocatable": {"cpu": format!("{}500m", cpu - 1), "ephemeral-storage": "429951412854", "hugepages-1Gi": "0", "hugepages-2Mi": "0", "memory": format!("{}Ki", memory - 1_150_976), "pods": "250"},
             "capacity": {"cpu": cpu.to_string(), "ephemeral-storage": "467722220Ki", "hugepages-1Gi": "0", "hugepages-2Mi": "0", "memory": format!("{memory}Ki"), "pods": "250"},
             "conditions": [
@@ -82,16 +84,24 @@ fn labels(node: &str, master: bool, schedulable: bool) -> Value {
 }
 
 fn annotations(params: &BaseParams, node: &str, number: usize) -> Value {
-    let ip = params.ip(node);
+    let masked =
+        |ip: &String| if ip.contains(':') { format!("{ip}/64") } else { format!("{ip}/24") };
+    let networks: Vec<String> = params.ips(node).iter().map(masked).collect();
+    let primary: serde_json::Map<String, Value> = params
+        .families()
+        .iter()
+        .zip(&networks)
+        .map(|(family, network)| (family.to_lowercase(), network.as_str().into()))
+        .collect();
     let config = rendered(params, if params.is_master(node) { "master" } else { "worker" });
     let mco = "machineconfiguration.openshift.io";
     let mut all = json!({
-        "k8s.ovn.org/host-cidrs": format!("[\"{ip}/24\"]"),
-        "k8s.ovn.org/l3-gateway-config": format!("{{\"default\":{{\"mode\":\"shared\",\"bridge-id\":\"br-ex\",\"ip-addresses\":[\"{ip}/24\"],\"next-hops\":[\"192.168.111.1\"],\"node-port-enable\":\"true\",\"vlan-id\":\"0\"}}}}"),
+        "k8s.ovn.org/host-cidrs": json!(networks).to_string(),
+        "k8s.ovn.org/l3-gateway-config": format!("{{\"default\":{{\"mode\":\"shared\",\"bridge-id\":\"br-ex\",\"ip-addresses\":{},\"next-hops\":[\"{}\"],\"node-port-enable\":\"true\",\"vlan-id\":\"0\"}}}}", json!(networks), params.stranger(1)),
         "k8s.ovn.org/node-chassis-id": uid("Chassis", "", node),
         "k8s.ovn.org/node-id": (number + 2).to_string(),
-        "k8s.ovn.org/node-primary-ifaddr": format!("{{\"ipv4\":\"{ip}/24\"}}"),
-        "k8s.ovn.org/node-subnets": format!("{{\"default\":[\"10.{}.0.0/23\"]}}", 128 + number),
+        "k8s.ovn.org/node-primary-ifaddr": json!(primary).to_string(),
+        "k8s.ovn.org/node-subnets": json!({"default": params.node_subnets(number)}).to_string(),
         "k8s.ovn.org/node-transit-switch-port-ifaddr": format!("{{\"ipv4\":\"100.88.0.{}/16\"}}", number + 2),
         "k8s.ovn.org/zone-name": node,
         "volumes.kubernetes.io/controller-managed-attach-detach": "true"

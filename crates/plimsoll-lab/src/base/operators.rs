@@ -58,7 +58,7 @@ fn table(platform: Platform) -> Vec<Operator> {
             operator.conditions.push(field.into());
         }
     }
-    if platform == Platform::None
+    if platform != Platform::BareMetal
         && let Some(baremetal) = all.iter_mut().find(|operator| operator.name == "baremetal")
     {
         baremetal.conditions = WITHOUT_HOSTS.map(str::to_string).to_vec();

@@ -119,8 +119,9 @@ fn status(params: &BaseParams, shape: &Shape, node: &str) -> Value {
         condition
     };
     let ready = ready.min(params.now).to_string();
-    let host = params.ip(node);
-    let address = if shape.host_network { host.to_string() } else { pod_ip(params, shape, node) };
+    let hosts = params.ips(node);
+    let addresses = if shape.host_network { hosts.clone() } else { pod_ips(params, shape, node) };
+    let listed = |all: &[String]| all.iter().map(|ip| json!({"ip": ip})).collect::<Vec<_>>();
     let mut status = json!({
         "conditions": [
             condition("PodReadyToStartContainers", !completed, &started), condition("Initialized", true, &started),
@@ -128,8 +129,8 @@ fn status(params: &BaseParams, shape: &Shape, node: &str) -> Value {
             condition("PodScheduled", true, &started)
         ],
         "containerStatuses": shape.containers.iter().map(|name| container_status(params, shape, name)).collect::<Vec<_>>(),
-        "hostIP": host, "hostIPs": [{"ip": host}], "phase": if completed { "Succeeded" } else { "Running" },
-        "podIP": address, "podIPs": [{"ip": address}], "qosClass": "Burstable", "startTime": started
+        "hostIP": hosts[0], "hostIPs": listed(&hosts), "phase": if completed { "Succeeded" } else { "Running" },
+        "podIP": addresses[0], "podIPs": listed(&addresses), "qosClass": "Burstable", "startTime": started
     });
     if !shape.init.is_empty() {
         status["initContainerStatuses"] =
@@ -142,10 +143,10 @@ pub(super) fn later(time: Timestamp, seconds: i64) -> Timestamp {
     time.checked_add(jiff::SignedDuration::from_secs(seconds)).unwrap_or(time)
 }
 
-fn pod_ip(params: &BaseParams, shape: &Shape, node: &str) -> String {
+fn pod_ips(params: &BaseParams, shape: &Shape, node: &str) -> Vec<String> {
     let number = params.nodes().iter().position(|name| *name == node).unwrap_or(0);
     let host = hash(&format!("{}/{}", shape.namespace, shape.name)) % 500 + 4;
-    format!("10.{}.{}.{}", 128 + number, host / 256, host % 256)
+    params.pod_ips(number, host)
 }
 
 fn container_id(shape: &Shape, name: &str) -> String {

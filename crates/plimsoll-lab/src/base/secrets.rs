@@ -93,7 +93,7 @@ pub(super) fn write(writer: &mut Writer) {
         }
     }
     if params.platform == Platform::BareMetal {
-        for host in params.masters.iter().chain(&params.workers) {
+        for host in params.hosts() {
             let data = json!({"password": length(8), "username": length(5)});
             writer.put(secret(MACHINE_API, &format!("{host}-bmc-secret"), "Opaque", data));
         }
@@ -120,16 +120,24 @@ fn install_config(params: &BaseParams) -> String {
     let platform = match params.platform {
         Platform::BareMetal => format!(
             "platform:\n  baremetal:\n    apiVIPs:\n    - {}\n    ingressVIPs:\n    - {}\n    provisioningNetwork: Disabled\n",
-            params.api_vip, params.ingress_vip
+            params.api_vips().join("\n    - "),
+            params.ingress_vips().join("\n    - ")
         ),
         Platform::None => "platform:\n  none: {}\n".into(),
+        Platform::External => "platform:\n  external:\n    platformName: lab\n".into(),
     };
+    let pods: String = params
+        .cluster_networks()
+        .into_iter()
+        .map(|(cidr, prefix)| format!("  - cidr: {cidr}\n    hostPrefix: {prefix}\n"))
+        .collect();
     format!(
-        "additionalTrustBundlePolicy: Proxyonly\napiVersion: v1\nbaseDomain: {}\ncompute:\n- architecture: amd64\n  hyperthreading: Enabled\n  name: worker\n  platform: {{}}\n  replicas: {}\ncontrolPlane:\n  architecture: amd64\n  hyperthreading: Enabled\n  name: master\n  platform: {{}}\n  replicas: {}\nmetadata:\n  creationTimestamp: null\n  name: {}\nnetworking:\n  clusterNetwork:\n  - cidr: 10.128.0.0/14\n    hostPrefix: 23\n  machineNetwork:\n  - cidr: {}\n  networkType: OVNKubernetes\n  serviceNetwork:\n  - 172.30.0.0/16\n{platform}publish: External\npullSecret: \"\"\nsshKey: |\n  ssh-ed25519 AAAA core\n",
+        "additionalTrustBundlePolicy: Proxyonly\napiVersion: v1\nbaseDomain: {}\ncompute:\n- architecture: amd64\n  hyperthreading: Enabled\n  name: worker\n  platform: {{}}\n  replicas: {}\ncontrolPlane:\n  architecture: amd64\n  hyperthreading: Enabled\n  name: master\n  platform: {{}}\n  replicas: {}\nmetadata:\n  creationTimestamp: null\n  name: {}\nnetworking:\n  clusterNetwork:\n{pods}  machineNetwork:\n  - cidr: {}\n  networkType: OVNKubernetes\n  serviceNetwork:\n  - {}\n{platform}publish: External\npullSecret: \"\"\nsshKey: |\n  ssh-ed25519 AAAA core\n",
         params.domain,
-        params.workers.len(),
-        params.masters.len(),
+        params.wanted().1,
+        params.wanted().0,
         params.cluster,
-        params.machine_network
+        params.machine_networks().join("\n  - cidr: "),
+        params.service_networks().join("\n  - ")
     )
 }

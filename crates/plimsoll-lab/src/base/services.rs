@@ -18,12 +18,12 @@ pub(super) fn write(writer: &mut Writer) {
         let ports = json!([{"name": port, "port": number, "protocol": "TCP"}]);
         writer.put(endpoints(params, namespace, name, &ports));
         let address = match name {
-            "kubernetes" => "172.30.0.1".to_string(),
-            _ => format!("172.30.{}.{}", hash(name) % 256, hash(namespace) % 250 + 2),
+            "kubernetes" => params.service_ip(1),
+            _ => params.service_ip(hash(name) % 256 * 256 + hash(namespace) % 250 + 2),
         };
         writer.put(json!({
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace, "creationTimestamp": params.stamp(20)},
-            "spec": {"clusterIP": address, "clusterIPs": [address], "internalTrafficPolicy": "Cluster", "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack", "ports": ports, "sessionAffinity": "None", "type": "ClusterIP"},
+            "spec": {"clusterIP": address, "clusterIPs": [address], "internalTrafficPolicy": "Cluster", "ipFamilies": &params.families()[..1], "ipFamilyPolicy": "SingleStack", "ports": ports, "sessionAffinity": "None", "type": "ClusterIP"},
             "status": {"loadBalancer": {}}
         }));
     }

@@ -24,12 +24,17 @@ mod path;
 mod time;
 mod token;
 
+use jiff::SignedDuration;
 use plimsoll_yaml::Node;
 
 pub use apply::{apply, gather_time};
 pub use parse::parse_edits;
 pub use path::{FieldPath, Segment};
 pub use time::When;
+
+pub(crate) use parse::parse_target;
+pub(crate) use time::duration;
+pub(crate) use token::{Token, tokens};
 
 pub(crate) use lines::{container_time, journal_time, klog_header, read_journal_time};
 
@@ -68,6 +73,28 @@ pub enum Verb {
     Event { namespace: String, event: Event },
     File { path: String, content: String },
     Remove { glob: String },
+}
+
+/// Moves every relative time of an edit further into the past.
+pub(crate) fn set_back(verb: &mut Verb, by: SignedDuration) {
+    let back = |when: &mut When| {
+        if let When::Relative(distance) = when {
+            *distance = distance.saturating_sub(by);
+        }
+    };
+    match verb {
+        Verb::Set { value: Value::Time(when), .. } => back(when),
+        Verb::Condition { condition: Condition { since: Some(when), .. }, .. } => back(when),
+        Verb::Journal { lines, .. } | Verb::Log { lines, .. } => {
+            back(&mut lines.from);
+            lines.to.iter_mut().for_each(back);
+        }
+        Verb::Event { event, .. } => {
+            back(&mut event.since);
+            back(&mut event.until);
+        }
+        _ => {}
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -105,7 +105,7 @@ fn flow_value(text: &str) -> Result<Node, String> {
     parse(text, &Limits::USER_FILE).map_err(|error| format!("value '{text}', {error}"))
 }
 
-fn parse_target(text: &str) -> Result<Target, String> {
+pub(crate) fn parse_target(text: &str) -> Result<Target, String> {
     let parts: Vec<&str> = text.splitn(3, '/').collect();
     let kind = parts.first().copied().unwrap_or_default();
     let resource =

@@ -1,11 +1,13 @@
 //! What the template shows, as strings that have passed [`crate::safe`]. No markup.
 
 use askama::Template;
-use plimsoll_model::diagnosis::{Check, Deadlock, Diagnosis, Root, Verdict};
+use plimsoll_model::diagnosis::{Check, Deadlock, Diagnosis, Root, Suppressed, Verdict};
 use plimsoll_model::{Evidence, Time};
 
 use crate::cascade::{Key, cascade_of, key};
-use crate::digest::{Digest, Role, checks_for, digest, entities, mentions, numbers, ties_of};
+use crate::digest::{
+    Digest, Role, checks_for, digest, entities, mentions, numbers, terms, ties_of,
+};
 use crate::graph::{BOX_HEIGHT, BOX_WIDTH, Drawing, drawing};
 use crate::ring::ring;
 use crate::{safe, when, words};
@@ -37,6 +39,8 @@ pub struct Report {
     pub nodes: Vec<[String; 2]>,
     pub deadlocks: Vec<DeadlockView>,
     pub ruled_out: Vec<Claim>,
+    pub accepted: Vec<Claim>,
+    pub notes: Vec<String>,
     pub alternatives: Vec<[String; 3]>,
     pub checks: Vec<CheckView>,
     pub states: Vec<StateRow>,
@@ -160,6 +164,8 @@ pub fn report(d: &Diagnosis) -> Report {
         nodes: nodes(&digest),
         deadlocks: d.deadlocks.iter().map(|each| deadlock(&digest, each)).collect(),
         ruled_out: ruled_out(d),
+        accepted: d.suppressed.iter().map(accepted).collect(),
+        notes: d.notes.iter().map(|note| safe::line(note)).collect(),
         alternatives: alternatives(d),
         checks: d.next_checks.iter().map(check).collect(),
         states: states(&digest),
@@ -264,7 +270,7 @@ fn class(role: &Role) -> &'static str {
         Role::SymptomOf(_) => "symptom",
         Role::Unexplained => "left",
         Role::Held => "held",
-        Role::Note | Role::Recovered | Role::Expected | Role::Unknown => "quiet",
+        Role::Accepted | Role::Note | Role::Recovered | Role::Expected | Role::Unknown => "quiet",
     }
 }
 
@@ -325,6 +331,14 @@ fn deadlock(digest: &Digest, deadlock: &Deadlock) -> DeadlockView {
             .iter()
             .map(|breaker| [safe::line(&breaker.action), one(key(&breaker.state))])
             .collect(),
+    }
+}
+
+fn accepted(known: &Suppressed) -> Claim {
+    Claim {
+        state: one((&known.id, &known.entity)),
+        text: terms(known),
+        evidence: known.evidence.iter().map(proof).collect(),
     }
 }
 

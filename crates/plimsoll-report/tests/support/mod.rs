@@ -83,7 +83,30 @@ pub fn empty(verdict: Verdict, reason: &str) -> Diagnosis {
         ruled_out: vec![],
         alternatives: vec![],
         next_checks: vec![],
+        suppressed: vec![],
+        notes: vec![],
     }
+}
+
+/// One accepted state that took an effect along, one entry that is over.
+pub fn accepting() -> Diagnosis {
+    let mut d = empty(Verdict::Healthy, "nothing is wrong or unexplained; 1 accepted as known");
+    let (known, along) = (("old-dimm", "Node/worker-1"), ("node-slow", "Node/worker-1"));
+    for (id, entity) in [known, along] {
+        d.states.push(state(id, entity, Status::Active, "03T11:20", "It is slow."));
+    }
+    d.edges = vec![edge(known, along, "Corrected errors take time.")];
+    d.suppressed = vec![Suppressed {
+        id: known.0.into(),
+        entity: entity(known.1),
+        reason: "<b>Replacement</b> ordered, CHG-4711".into(),
+        until: "2027-01-31".into(),
+        status: Status::Active,
+        evidence: vec![line("worker-1.log", 12, "03T11:20", "corrected error")],
+        explains: vec![state_ref(along.0, along.1)],
+    }];
+    d.notes = vec!["suppression of disk-full is not applied: it ended on 2025-01-31".into()];
+    d
 }
 
 pub fn healthy() -> Diagnosis {

@@ -36,6 +36,10 @@ pub struct Diagnose {
     #[arg(long, value_name = "DIR")]
     pub pack: Vec<PathBuf>,
 
+    /// Findings that you accept, in place of ./plimsoll.toml
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
     #[command(flatten)]
     pub talk: Talk,
 }

@@ -11,6 +11,7 @@ use crate::output::{print, text_options};
 use crate::progress::Bar;
 
 pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
+    let suppressions = crate::config::suppressions(args.config.as_deref())?;
     let pack = crate::knowledge::load(&args.pack)?;
     let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
     let bar = (!args.talk.quiet && std::io::stderr().is_terminal()).then(Bar::new);
@@ -20,7 +21,7 @@ pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
         bar.done();
     }
     let snapshot = read.map_err(|error| Failure::Unreadable(error.to_string()))?;
-    let diagnosis = plimsoll_engine::diagnose(&pack, &snapshot);
+    let diagnosis = plimsoll_engine::diagnose_accepting(&pack, &snapshot, &suppressions);
     if let Some(ShownEvidence::Root(number)) = args.evidence
         && number > diagnosis.roots.len()
     {

@@ -1,0 +1,52 @@
+//! The graph that an answer is drawn from, with names, for those who measure the inference. The
+//! normal path does not come through here.
+
+use plimsoll_causes::{Graph, explain};
+use plimsoll_model::diagnosis::StateRef;
+use plimsoll_model::{EntityId, Snapshot};
+
+use crate::pack::Pack;
+use crate::{blame_weak_signs, facts, ground, rules};
+
+pub struct Study {
+    pub graph: Graph,
+    /// In the order of the graph's nodes.
+    pub names: Vec<StateRef>,
+}
+
+/// With `recovery` off, what is over counts as if it were still there.
+pub fn study(pack: &Pack, snapshot: &Snapshot, recovery: bool) -> Study {
+    let (base, _) = facts::extract(pack, snapshot);
+    let mut states = rules::run(pack, &base);
+    if !recovery {
+        let all = states.values_mut().flatten();
+        all.for_each(|instance| instance.recovered = false);
+    }
+    let grounded = ground::ground(pack, &base, &states);
+    let name = |(entity, instance): &(&EntityId, &rules::Instance)| StateRef {
+        id: pack.states[instance.state].id.clone(),
+        entity: (*entity).clone(),
+    };
+    let names = grounded.nodes.iter().map(name).collect();
+    Study { graph: grounded.graph, names }
+}
+
+impl Study {
+    /// The roots that the inference would confirm or call probable on this graph.
+    pub fn roots_of(&self, graph: &Graph) -> Vec<StateRef> {
+        let mut explanation = explain(graph);
+        blame_weak_signs(graph, &mut explanation);
+        let seen = explanation
+            .roots
+            .iter()
+            .filter(|root| root.confidence != plimsoll_causes::Confidence::Suspected);
+        self.named(seen.map(|root| root.node))
+    }
+
+    pub fn named(&self, nodes: impl IntoIterator<Item = usize>) -> Vec<StateRef> {
+        let mut names: Vec<StateRef> =
+            nodes.into_iter().map(|node| self.names[node].clone()).collect();
+        names.sort();
+        names
+    }
+}

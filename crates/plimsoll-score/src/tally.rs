@@ -1,0 +1,250 @@
+//! Judgements added up by class, the table that shows them, and the floors below which it fails.
+
+use plimsoll_lab::corpus::Class;
+
+use crate::judge::Judgement;
+
+/// The root sets that cruder methods named, right or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ablations {
+    pub no_onsets: bool,
+    pub no_recovery: bool,
+    pub no_failing_parent: bool,
+    pub set_cover: bool,
+}
+
+pub struct Row {
+    pub class: Class,
+    pub judgement: Judgement,
+    pub ablations: Option<Ablations>,
+}
+
+/// What a class must reach.
+struct Floor {
+    class: Class,
+    what: &'static str,
+    least: f64,
+    measure: fn(&Sums) -> f64,
+}
+
+const FLOORS: &[Floor] = &[
+    Floor { class: Class::Single, what: "exact", least: 0.97, measure: |sums| sums.exact() },
+    Floor { class: Class::Deleted30, what: "honest", least: 0.90, measure: |sums| sums.honest() },
+    Floor {
+        class: Class::Deleted30,
+        what: "no wrong confirmed",
+        least: 0.99,
+        measure: |sums| 1.0 - sums.share(sums.wrong_confirmed),
+    },
+    Floor { class: Class::Pair, what: "exact", least: 0.85, measure: |sums| sums.exact() },
+    Floor { class: Class::Healthy, what: "no root", least: 1.0, measure: |sums| sums.clean() },
+    Floor { class: Class::Upgrading, what: "no root", least: 1.0, measure: |sums| sums.clean() },
+    Floor { class: Class::Installing, what: "no root", least: 1.0, measure: |sums| sums.clean() },
+    Floor { class: Class::Recovered, what: "no root", least: 1.0, measure: |sums| sums.clean() },
+];
+
+#[derive(Default)]
+struct Sums {
+    cases: usize,
+    /// Cases in which something is wrong.
+    faulty: usize,
+    exact: usize,
+    top1: usize,
+    top3: usize,
+    honest: usize,
+    /// Cases with at least one wrong confirmed root, and with a false root of any kind.
+    wrong_confirmed: usize,
+    with_false: usize,
+    edges: (usize, usize),
+    links: (usize, usize),
+    symptoms: (usize, usize),
+    words: [(usize, usize); 3],
+}
+
+impl Sums {
+    fn of<'r>(rows: impl Iterator<Item = &'r Row>) -> Self {
+        let mut sums = Self::default();
+        for Row { judgement, class, .. } in rows {
+            sums.cases += 1;
+            sums.faulty += usize::from(!class.is_well());
+            sums.exact += usize::from(judgement.exact);
+            sums.top1 += usize::from(judgement.top1);
+            sums.top3 += usize::from(judgement.top3);
+            sums.honest += usize::from(judgement.honest);
+            sums.wrong_confirmed += usize::from(judgement.wrong_confirmed > 0);
+            sums.with_false += usize::from(judgement.false_roots > 0);
+            for (sum, (right, all)) in [
+                (&mut sums.edges, (judgement.edges_true, judgement.edges)),
+                (&mut sums.links, (judgement.links_found, judgement.links)),
+                (&mut sums.symptoms, (judgement.covered, judgement.symptoms)),
+            ] {
+                sum.0 += right;
+                sum.1 += all;
+            }
+            for (sum, word) in sums.words.iter_mut().zip(judgement.words) {
+                sum.0 += word.0;
+                sum.1 += word.1;
+            }
+        }
+        sums
+    }
+
+    fn share(&self, count: usize) -> f64 {
+        ratio((count, self.cases)).unwrap_or(1.0)
+    }
+
+    fn exact(&self) -> f64 {
+        self.share(self.exact)
+    }
+
+    fn honest(&self) -> f64 {
+        self.share(self.honest)
+    }
+
+    fn clean(&self) -> f64 {
+        1.0 - self.share(self.with_false)
+    }
+}
+
+fn ratio((part, all): (usize, usize)) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
+}
+
+fn shown(ratio: Option<f64>) -> String {
+    ratio.map_or("    -".into(), |ratio| format!("{ratio:5.2}"))
+}
+
+/// At most 80 columns. `cause` is the share of reported edges that are true, `link` the share of true
+/// links that are reported.
+pub fn table(rows: &[Row]) -> String {
+    let mut out = String::from(
+        "class         cases exact top-1 top-3 honest wrongC false cause  link cover\n",
+    );
+    let mut line = |name: &str, sums: &Sums| {
+        let ranked = |count: usize| ratio((count, sums.faulty));
+        out += &format!(
+            "{name:<13} {:>5} {} {} {}  {}  {} {} {} {} {}\n",
+            sums.cases,
+            shown(Some(sums.exact())),
+            shown(ranked(sums.top1)),
+            shown(ranked(sums.top3)),
+            shown(Some(sums.honest())),
+            shown(Some(sums.share(sums.wrong_confirmed))),
+            shown(Some(sums.share(sums.with_false))),
+            shown(ratio(sums.edges)),
+            shown(ratio(sums.links)),
+            shown(ratio(sums.symptoms)),
+        );
+    };
+    for class in Class::ALL {
+        let sums = Sums::of(rows.iter().filter(|row| row.class == class));
+        if sums.cases > 0 {
+            line(class.name(), &sums);
+        }
+    }
+    let all = Sums::of(rows.iter());
+    line("all", &all);
+    out += "\nA root that is called  is right  of\n";
+    for (word, counts) in ["confirmed", "probable", "suspected"].iter().zip(all.words) {
+        out += &format!("{word:<22}    {}  {:>3}\n", shown(ratio(counts)), counts.1);
+    }
+    out + &ablations(rows)
+}
+
+fn ablations(rows: &[Row]) -> String {
+    type Method = (&'static str, fn(&Ablations) -> bool);
+    let methods: [Method; 4] = [
+        ("without the order of onsets", |found| found.no_onsets),
+        ("without recovered guards", |found| found.no_recovery),
+        ("failing with no failing parent", |found| found.no_failing_parent),
+        ("greedy set cover with hit ratio", |found| found.set_cover),
+    ];
+    let told: Vec<(&Row, &Ablations)> =
+        rows.iter().filter_map(|row| Some((row, row.ablations.as_ref()?))).collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    let groups: [(&str, fn(Class) -> bool); 4] = [
+        ("single", |class| matches!(class, Class::Single | Class::Late | Class::Noisy)),
+        ("deleted", |class| matches!(class, Class::Deleted30 | Class::Deleted)),
+        ("pairs", |class| matches!(class, Class::Pair | Class::PairDeleted)),
+        ("nothing wrong", Class::is_well),
+    ];
+    let share = |is_in: fn(Class) -> bool, right: &dyn Fn(&Row, &Ablations) -> bool| {
+        let within: Vec<_> = told.iter().filter(|(row, _)| is_in(row.class)).collect();
+        let count = within.iter().filter(|(row, found)| right(row, found)).count();
+        shown(ratio((count, within.len())))
+    };
+    let mut out = String::from(
+        "\nExact root set by                  single  deleted  pairs  nothing wrong\n",
+    );
+    let mut line = |name: &str, right: &dyn Fn(&Row, &Ablations) -> bool| {
+        let [single, deleted, pairs, well] = groups.map(|(_, is_in)| share(is_in, right));
+        out += &format!("{name:<35} {single}    {deleted}  {pairs}          {well}\n");
+    };
+    line("the whole inference", &|row, _| row.judgement.exact);
+    for (name, right) in methods {
+        line(name, &|_, found| right(found));
+    }
+    out
+}
+
+/// A sentence for every floor that is not reached.
+pub fn below_floor(rows: &[Row]) -> Vec<String> {
+    let mut below = Vec::new();
+    for floor in FLOORS {
+        let sums = Sums::of(rows.iter().filter(|row| row.class == floor.class));
+        let reached = (floor.measure)(&sums);
+        if sums.cases > 0 && reached < floor.least {
+            below.push(format!(
+                "{}: {} is {reached:.3}, the floor is {:.2}",
+                floor.class.name(),
+                floor.what,
+                floor.least
+            ));
+        }
+    }
+    below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(class: Class, exact: bool, false_roots: usize) -> Row {
+        let judgement = Judgement {
+            exact,
+            honest: exact,
+            false_roots,
+            edges: 2,
+            edges_true: 1,
+            words: [(1, 2), (0, 0), (0, 0)],
+            ..Judgement::default()
+        };
+        Row { class, judgement, ablations: Some(Ablations::default()) }
+    }
+
+    #[test]
+    fn shares_are_counted_by_class_and_over_all() {
+        let rows = [row(Class::Single, true, 0), row(Class::Single, false, 1)];
+        let text = table(&rows);
+        let single = text.lines().find(|line| line.starts_with("single ")).unwrap();
+        assert!(single.starts_with("single            2  0.50"), "{single}");
+        assert!(text.contains("confirmed                  0.50    4"), "{text}");
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+        assert!(text.contains("the whole inference                  0.50"), "{text}");
+    }
+
+    #[test]
+    fn a_class_below_its_floor_is_named() {
+        assert!(below_floor(&[row(Class::Single, true, 0)]).is_empty());
+        assert_eq!(
+            below_floor(&[row(Class::Single, true, 0), row(Class::Single, false, 0)]),
+            ["single: exact is 0.500, the floor is 0.97"]
+        );
+        assert_eq!(
+            below_floor(&[row(Class::Healthy, true, 1)]),
+            ["healthy: no root is 0.000, the floor is 1.00"]
+        );
+    }
+}
