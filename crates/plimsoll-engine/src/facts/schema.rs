@@ -13,6 +13,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("upgradeable", "ClusterVersion condition"),
             ("version", "last completed version, else the desired one"),
             ("desired", "version that is being worked towards"),
+            ("desiredUpdate", "version or image asked for in the spec; empty when none is"),
             ("minor", "18 for 4.18.x"),
             ("installed", "some version was completed once"),
             ("updating", "a later version is being rolled out"),
