@@ -75,11 +75,23 @@ fn applies(mode: &FailureMode) -> Vec<String> {
     }
 }
 
-/// `usually, after 5m..1h`
+/// `usually, after 5m to 1h`
 fn strength(edge: &EdgeInfo) -> String {
     let keeps = if edge.keeps { "keeps it going, " } else { "" };
-    let delay = edge.delay.as_ref().map(|delay| format!(", after {}", safe::line(delay)));
-    format!("{keeps}{}{}", safe::line(&edge.likelihood), delay.unwrap_or_default())
+    let delay = edge.delay.as_deref().map(delay).unwrap_or_default();
+    format!("{keeps}{}{delay}", safe::line(&edge.likelihood))
+}
+
+/// A window that opens before the cause only allows for clocks and late detectors.
+fn delay(window: &str) -> String {
+    let (from, to) = window.split_once("..").unwrap_or((window, ""));
+    let from = if from.starts_with('-') || from == "0s" { "" } else { from };
+    match (safe::line(from).as_str(), safe::line(to).as_str()) {
+        ("", "") => String::new(),
+        ("", to) => format!(", within {to}"),
+        (from, "") => format!(", after {from}"),
+        (from, to) => format!(", after {from} to {to}"),
+    }
 }
 
 fn folklore(mode: &FailureMode) -> impl Iterator<Item = &String> {
@@ -118,4 +130,21 @@ fn unknown_lines(count: u64) -> Option<String> {
         let verb = if count == 1 { "is" } else { "are" };
         format!("{} {verb} known to no failure mode.", words::counted(count, "line"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_read_as_words() {
+        for (window, words) in [
+            ("5m..1h", ", after 5m to 1h"),
+            ("0s..15m", ", within 15m"),
+            ("-2h..", ""),
+            ("10m..", ", after 10m"),
+        ] {
+            assert_eq!(delay(window), words);
+        }
+    }
 }
