@@ -15,7 +15,7 @@ use clap::Parser;
 use plimsoll_causes::baselines;
 use plimsoll_engine::{Pack, PackFile};
 use plimsoll_lab::corpus::{self, Scenario, Spec};
-use plimsoll_lab::fault::{Fault, parse_fault};
+use plimsoll_lab::fault::{Fault, parse_faults};
 use plimsoll_model::Diagnosis;
 use plimsoll_model::diagnosis::StateRef;
 use rayon::prelude::*;
@@ -132,8 +132,8 @@ fn load(knowledge: &Path) -> Result<(Pack, Vec<Fault>)> {
             files.push(PackFile { path: shown, text: fs_err::read_to_string(path)? });
         } else if path.file_name().is_some_and(|name| name == "fault.md") {
             let shown = format!("knowledge/{shown}");
-            match parse_fault(&shown, &fs_err::read_to_string(path)?) {
-                Ok(fault) => faults.push(fault),
+            match parse_faults(&shown, &fs_err::read_to_string(path)?) {
+                Ok(found) => faults.extend(found),
                 Err(error) => wrong.push(error.to_string()),
             }
         }
