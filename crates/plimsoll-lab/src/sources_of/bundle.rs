@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{Line, container_id, container_logs, journal, list, objects, pretty, text_of};
-use crate::edit::gather_time;
+use crate::edit::{gather_time, klog_header};
 use crate::tree::Tree;
 
 /// (file in `resources/`, kind)
@@ -173,10 +173,21 @@ fn internal_ip(node: &Value) -> String {
     internal.map(|a| text_of(a, "/address").to_string()).unwrap_or_default()
 }
 
-/// `crictl logs` gives what the container wrote, without the kubelet's time before each line.
+/// `crictl logs` gives what the container wrote, without the kubelet's time before each line. Every
+/// component writes a time of its own; lines of the lab that lack it get one.
 fn without_times(log: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(log);
-    let bare = |line: &str| line.split_once(' ').map_or("", |(_, rest)| rest).to_string() + "\n";
+    let bare = |line: &str| {
+        let Some((stamp, rest)) = line.split_once(' ') else { return "\n".to_string() };
+        let is_klog = rest.starts_with(['I', 'W', 'E', 'F'])
+            && rest.as_bytes().get(1..5).is_some_and(|day| day.iter().all(u8::is_ascii_digit));
+        let has_time = is_klog || rest.starts_with(|c: char| c.is_ascii_digit() || c == '{');
+        let header = match stamp.parse() {
+            Ok(time) if !has_time => klog_header('I', time, 1),
+            _ => String::new(),
+        };
+        format!("{header}{rest}\n")
+    };
     text.lines().map(bare).collect::<String>().into_bytes()
 }
 

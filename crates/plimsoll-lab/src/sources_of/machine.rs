@@ -72,6 +72,7 @@ pub fn sosreport(gather: &Tree, node: &str) -> Tree {
     let mut report = Tree::new();
     let mut put = |path: &str, text: String| drop(report.insert(path.into(), text.into_bytes()));
     put("sos_commands/host/hostname", format!("{node}\n"));
+    put("sos_commands/date/date", now.strftime("%a %b %e %H:%M:%S UTC %Y\n").to_string());
     put("sos_commands/logs/journalctl_--no-pager", whole.clone());
     put("sos_commands/logs/journalctl_--no-pager_--boot", whole);
     put(

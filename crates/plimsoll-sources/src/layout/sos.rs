@@ -13,6 +13,7 @@ pub fn find(parts: &[&str]) -> Option<Found> {
     let machine = Inside { below: parts.len() - at, name, whole: None };
     let kind = match &parts[at + 1..] {
         ["host", "hostname"] => Kind::HostName,
+        ["date", "date" | "date_--utc"] => Kind::Timestamp,
         ["kernel", file] if file.starts_with("dmesg") => {
             let name = machine.name.clone().unwrap_or_default();
             Kind::Log(LogOrigin::Console { name })
