@@ -169,8 +169,7 @@ fn one(pack: &Pack, names: &Names, spec: &Spec<'_>, args: &Args) -> Result<Done>
             wanted.sort();
             roots == wanted
         };
-        let study = plimsoll_engine::study(pack, &snapshot, true);
-        let unguarded = plimsoll_engine::study(pack, &snapshot, false);
+        let (study, unguarded) = plimsoll_engine::study(pack, &snapshot);
         Ablations {
             no_onsets: right(study.roots_of(&baselines::without_onsets(&study.graph))),
             no_recovery: right(unguarded.roots_of(&unguarded.graph)),
