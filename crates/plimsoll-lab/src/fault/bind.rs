@@ -126,6 +126,9 @@ impl Bindings<'_> {
             let found = params.masters.iter().find(|master| *master != node);
             found.cloned().unwrap_or_else(|| node.to_string())
         };
+        if let Some(daemon_set) = name.strip_prefix("pod-of-") {
+            return of_node(crate::base::daemon_pod(daemon_set, node));
+        }
         Ok(Some(match name {
             "node" | "host" => return of_node(node.into()),
             "ip" => return of_node(params.ip(node).into()),
@@ -185,7 +188,7 @@ fn relative(at: Timestamp, now: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse_fault;
+    use super::super::parse_faults;
     use super::*;
     use crate::edit::Verb;
 
@@ -196,7 +199,7 @@ mod tests {
         let params = BaseParams::default();
         let onset = params.now - SignedDuration::from_mins(minutes_ago);
         let bindings = Bindings { params: &params, node: "master-1".into(), onset };
-        parse_fault("f.md", &text).unwrap().bind(&bindings)
+        parse_faults("f.md", &text).unwrap()[0].bind(&bindings)
     }
 
     #[test]
