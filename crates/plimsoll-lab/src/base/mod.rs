@@ -34,17 +34,13 @@ use std::sync::OnceLock;
 
 use jiff::{SignedDuration, Timestamp};
 
-<<<<<<< HEAD
-pub(crate) use secrets::client_certificate;
-
-use crate::sources_of;
-=======
 pub(crate) use control_plane::revision;
 pub(crate) use metal3::machine_name;
 pub use network::Stack;
 pub(crate) use network::bracketed;
+pub(crate) use secrets::client_certificate;
 
->>>>>>> main
+use crate::sources_of;
 use crate::tree::Tree;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,15 +32,11 @@ pub use parse::parse_edits;
 pub use path::{FieldPath, Segment};
 pub use time::When;
 
-<<<<<<< HEAD
-pub(crate) use lines::{container_time, journal_time, klog_header, read_journal_time};
-=======
 pub(crate) use parse::parse_target;
 pub(crate) use time::duration;
 pub(crate) use token::{Token, tokens};
 
-pub(crate) use lines::{container_time, journal_time, klog_header};
->>>>>>> main
+pub(crate) use lines::{container_time, journal_time, klog_header, read_journal_time};
 
 use crate::kinds::Resource;
 
