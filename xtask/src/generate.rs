@@ -1,37 +1,88 @@
 //! Files that are made from code and committed, so that a change of them is seen in review.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use fs_err as fs;
+use plimsoll_model::Diagnosis;
+use plimsoll_model::knowledge::{Explained, Knowledge};
 
 use crate::shell;
 
-const DIAGNOSIS_SCHEMA: &str = "docs/schema/diagnosis.v1.schema.json";
+const PAGES: &str = "docs/failure-modes";
 
 pub fn run(check: bool) -> Result<()> {
     let root = shell::root();
-    let stale: Vec<String> = files()?
-        .into_iter()
-        .filter(|(path, text)| !is_current(&root, path, text))
-        .try_fold(Vec::new(), |mut stale, (path, text)| -> Result<_> {
-            if !check {
-                write(&root, &path, &text)?;
-                println!("wrote {path}");
-            }
-            stale.push(path);
-            Ok(stale)
-        })?;
+    let mut files = schemas()?;
+    files.extend(pages()?);
+    let mut stale: Vec<String> = Vec::new();
+    for (path, text) in files.iter().filter(|(path, text)| !is_current(&root, path, text)) {
+        if !check {
+            write(&root, path, text)?;
+            println!("wrote {path}");
+        }
+        stale.push(path.clone());
+    }
+    for path in left_over(&root, &files)? {
+        if !check {
+            fs::remove_file(root.join(&path))?;
+            println!("removed {path}");
+        }
+        stale.push(path);
+    }
     if check && !stale.is_empty() {
         bail!("out of date: {}\nhint: run cargo xtask gen", stale.join(", "));
     }
     Ok(())
 }
 
-/// Every generated file: its path in the repository and what it must hold.
-fn files() -> Result<Vec<(String, String)>> {
-    let schema = serde_json::to_string_pretty(&plimsoll_model::Diagnosis::json_schema())?;
-    Ok(vec![(DIAGNOSIS_SCHEMA.to_string(), schema + "\n")])
+/// The schemas: path in the repository, and what must stand there.
+fn schemas() -> Result<Vec<(String, String)>> {
+    let schemas = [
+        ("diagnosis", Diagnosis::json_schema()),
+        ("explain", Explained::json_schema()),
+        ("knowledge", Knowledge::json_schema()),
+    ];
+    let file = |(name, schema): (&str, _)| -> Result<(String, String)> {
+        let path = format!("docs/schema/{name}.v1.schema.json");
+        Ok((path, serde_json::to_string_pretty(&schema)? + "\n"))
+    };
+    schemas.into_iter().map(file).collect()
+}
+
+/// The reference of the built-in pack, written by the product itself.
+fn pages() -> Result<Vec<(String, String)>> {
+    let folder = tempfile::tempdir()?;
+    let mut plimsoll = shell::cargo();
+    plimsoll.args(["run", "--quiet", "--locked", "-p", "plimsoll", "--", "knowledge", "pages"]);
+    shell::run(plimsoll.arg(folder.path()))?;
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(folder.path())? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        pages.push((format!("{PAGES}/{name}"), fs::read_to_string(entry.path())?));
+    }
+    pages.sort();
+    Ok(pages)
+}
+
+/// Pages of failure modes that are gone.
+fn left_over(root: &Path, files: &[(String, String)]) -> Result<Vec<String>> {
+    let made: BTreeSet<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
+    let folder = root.join(PAGES);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut left = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = format!("{PAGES}/{}", entry?.file_name().to_string_lossy());
+        if !made.contains(path.as_str()) {
+            left.push(path);
+        }
+    }
+    left.sort();
+    Ok(left)
 }
 
 fn is_current(root: &Path, path: &str, text: &str) -> bool {
@@ -61,11 +112,24 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_names_the_format_and_its_roots() {
-        let files = files().unwrap();
-        let (_, text) = files.iter().find(|(path, _)| path == DIAGNOSIS_SCHEMA).unwrap();
-        let schema: serde_json::Value = serde_json::from_str(text).unwrap();
-        assert_eq!(schema["$id"], "plimsoll.diagnosis/v1");
-        assert!(schema["properties"]["roots"].is_object());
+    fn a_page_whose_failure_mode_is_gone_is_left_over() {
+        let root = tempfile::tempdir().unwrap();
+        let files = vec![(format!("{PAGES}/a.md"), "x".to_string())];
+        assert!(left_over(root.path(), &files).unwrap().is_empty());
+        write(root.path(), &format!("{PAGES}/a.md"), "x").unwrap();
+        write(root.path(), &format!("{PAGES}/b.md"), "x").unwrap();
+        assert_eq!(left_over(root.path(), &files).unwrap(), [format!("{PAGES}/b.md")]);
+    }
+
+    #[test]
+    fn a_schema_names_its_format_and_its_parts() {
+        let schemas = schemas().unwrap();
+        for (name, part) in [("diagnosis", "roots"), ("explain", "lines"), ("knowledge", "tests")] {
+            let path = format!("docs/schema/{name}.v1.schema.json");
+            let (_, text) = schemas.iter().find(|(known, _)| *known == path).unwrap();
+            let schema: serde_json::Value = serde_json::from_str(text).unwrap();
+            assert_eq!(schema["$id"], format!("plimsoll.{name}/v1"));
+            assert!(schema["properties"][part].is_object(), "{name}");
+        }
     }
 }

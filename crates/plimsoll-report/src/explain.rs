@@ -5,7 +5,9 @@ mod markdown;
 mod prose;
 mod text;
 
-use plimsoll_model::knowledge::{EdgeInfo, FailureMode, LineMatch, Scope, StateRole, SymptomKind};
+use plimsoll_model::knowledge::{
+    EdgeInfo, Explained, FailureMode, LineMatch, Scope, StateRole, SymptomKind,
+};
 
 pub use markdown::explain_markdown;
 pub use text::explain_text;
@@ -75,11 +77,23 @@ fn applies(mode: &FailureMode) -> Vec<String> {
     }
 }
 
-/// `usually, after 5m..1h`
+/// `usually, after 5m to 1h`
 fn strength(edge: &EdgeInfo) -> String {
     let keeps = if edge.keeps { "keeps it going, " } else { "" };
-    let delay = edge.delay.as_ref().map(|delay| format!(", after {}", safe::line(delay)));
-    format!("{keeps}{}{}", safe::line(&edge.likelihood), delay.unwrap_or_default())
+    let delay = edge.delay.as_deref().map(delay).unwrap_or_default();
+    format!("{keeps}{}{delay}", safe::line(&edge.likelihood))
+}
+
+/// A window that opens before the cause only allows for clocks and late detectors.
+fn delay(window: &str) -> String {
+    let (from, to) = window.split_once("..").unwrap_or((window, ""));
+    let from = if from.starts_with('-') || from == "0s" { "" } else { from };
+    match (safe::line(from).as_str(), safe::line(to).as_str()) {
+        ("", "") => String::new(),
+        ("", to) => format!(", within {to}"),
+        (from, "") => format!(", after {from}"),
+        (from, to) => format!(", after {from} to {to}"),
+    }
 }
 
 fn folklore(mode: &FailureMode) -> impl Iterator<Item = &String> {
@@ -112,10 +126,32 @@ fn captures(found: &LineMatch) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-fn unknown_lines(count: u64) -> Option<String> {
-    let count = usize::try_from(count).unwrap_or(usize::MAX);
-    (count > 0).then(|| {
-        let verb = if count == 1 { "is" } else { "are" };
-        format!("{} {verb} known to no failure mode.", words::counted(count, "line"))
-    })
+/// What is said of lines that nobody knows, if there are any.
+fn unknown_lines(answer: &Explained) -> Option<String> {
+    let count = usize::try_from(answer.unknown_lines).unwrap_or(usize::MAX);
+    let lines = words::counted(count, "line");
+    match (answer.lines.is_empty(), count) {
+        (_, 0) => None,
+        (true, 1) => Some("No failure mode knows this line.".into()),
+        (true, _) => Some(format!("No failure mode knows any of these {lines}.")),
+        (false, 1) => Some("No failure mode knows the other line.".into()),
+        (false, _) => Some(format!("No failure mode knows the other {lines}.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_read_as_words() {
+        for (window, words) in [
+            ("5m..1h", ", after 5m to 1h"),
+            ("0s..15m", ", within 15m"),
+            ("-2h..", ""),
+            ("10m..", ", after 10m"),
+        ] {
+            assert_eq!(delay(window), words);
+        }
+    }
 }

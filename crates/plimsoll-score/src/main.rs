@@ -120,6 +120,14 @@ fn run(args: &Args) -> Result<bool> {
     Ok(below.is_empty() && unmade == 0)
 }
 
+/// `fault.md`, and `fault-<id>.md` where a folder holds several root causes.
+fn is_fault(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    name.is_some_and(|name| {
+        name == "fault.md" || (name.starts_with("fault-") && name.ends_with(".md"))
+    })
+}
+
 fn load(knowledge: &Path) -> Result<(Pack, Vec<Fault>)> {
     let mut files = Vec::new();
     let mut faults = Vec::new();
@@ -130,7 +138,7 @@ fn load(knowledge: &Path) -> Result<(Pack, Vec<Fault>)> {
         let shown = path.strip_prefix(knowledge).unwrap_or(path).to_string_lossy().into_owned();
         if path.extension().is_some_and(|extension| extension == "yaml") {
             files.push(PackFile { path: shown, text: fs_err::read_to_string(path)? });
-        } else if path.file_name().is_some_and(|name| name == "fault.md") {
+        } else if is_fault(path) {
             let shown = format!("knowledge/{shown}");
             match parse_faults(&shown, &fs_err::read_to_string(path)?) {
                 Ok(found) => faults.extend(found),

@@ -37,7 +37,7 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) {
             find(&path, files);
         } else if path.extension().is_some_and(|e| e == "md")
             && !path.ends_with("case.md")
-            && !path.ends_with("fault.md")
+            && !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("fault"))
         {
             files.push(path);
         }

@@ -52,6 +52,13 @@ pub fn cluster_version(object: &Object<'_>) -> Facts {
     if let Some(desired) = desired {
         entity.set("desired", desired, object.cite_field(&["status", "desired", "version"]));
     }
+    if object.node(&["spec"]).is_some() {
+        let wanted = ["version", "image"].iter().find_map(|field| {
+            object.text(&["spec", "desiredUpdate", field]).filter(|t| !t.is_empty())
+        });
+        let at = object.cite_field(&["spec", "desiredUpdate"]);
+        entity.set("desiredUpdate", wanted.unwrap_or_default(), at);
+    }
     if let Some(id) = object.text(&["spec", "clusterID"]) {
         entity.set("id", id, object.cite_field(&["spec", "clusterID"]));
     }

@@ -30,8 +30,8 @@ struct Found {
     lines: Vec<(Evidence, Option<Time>)>,
     captures: BTreeMap<String, String>,
     until: Option<Time>,
-    /// Some hits are not followed by a line that ends them.
-    open: bool,
+    /// Hits that no later line ends.
+    open: u64,
 }
 
 pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
@@ -62,7 +62,7 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
             let recent = if over { 0 } else { hits.recent };
             let entry = found.entry(id).or_default();
             entry.span(log, hits.host.as_deref());
-            entry.open |= !over;
+            entry.open += if over { 0 } else { hits.count };
             entry.count += hits.count;
             entry.runs.push((log.end_of(hits.host.as_deref()), recent, hits.run.time));
             entry.captures.extend(hits.captures.iter().cloned());
@@ -279,7 +279,8 @@ fn store(base: &mut FactBase, id: EntityId, signature: &str, mut found: Found) {
     let mut map: BTreeMap<String, Value> =
         found.captures.into_iter().map(|(name, value)| (name, Value::Text(value))).collect();
     map.insert("count".into(), Value::Int(i64::try_from(found.count).unwrap_or(i64::MAX)));
-    if !found.open {
+    map.insert("open".into(), Value::Int(i64::try_from(found.open).unwrap_or(i64::MAX)));
+    if found.open == 0 {
         map.insert("recent".into(), Value::Int(0));
     }
     let times: Vec<Time> = found.lines.iter().filter_map(|(_, time)| *time).collect();

@@ -126,6 +126,9 @@ impl Bindings<'_> {
             let found = params.masters.iter().find(|master| *master != node);
             found.cloned().unwrap_or_else(|| node.to_string())
         };
+        if let Some(daemon_set) = name.strip_prefix("pod-of-") {
+            return of_node(crate::base::daemon_pod(daemon_set, node));
+        }
         Ok(Some(match name {
             "node" | "host" => return of_node(node.into()),
             "ip" => return of_node(params.ip(node).into()),

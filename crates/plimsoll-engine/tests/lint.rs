@@ -1,0 +1,62 @@
+//! What a pack that loads is still told.
+
+use plimsoll_engine::{Pack, PackFile, lint};
+
+const RULES: &str = "id: a
+title: A
+signatures:
+- {id: used, on: Node, logs: [unit/kubelet], contains: [certificate has expired]}
+- {id: idle, on: Node, logs: [unit/kubelet], contains: [nobody reads this]}
+states:
+- id: a
+  on: Node
+  root: common
+  summary: s
+  when: self.logs['used'].count > 0
+  recovered: self.logs['used'].recent == 0
+  recovery:
+  - {verdict: recoverable, repair: r, summary: s}
+checks:
+- {for: a, how: look, cost: low}
+";
+const PAGE: &str = "# a\n\nIntro.\n\n## What you see\n\nx\n\n## Why\n\nx\n\n## How to confirm\n\nx\n\n## How to fix\n\nx\n\n## Is the fix safe\n\nx\n\n## Sources\n\nx\n";
+
+fn problems(files: &[(&str, &str)]) -> Vec<String> {
+    let files: Vec<PackFile> = files
+        .iter()
+        .map(|(path, text)| PackFile { path: format!("p/net/a/{path}"), text: (*text).into() })
+        .collect();
+    let pack = Pack::load(&files).unwrap_or_else(|errors| panic!("{errors:?}"));
+    lint::problems(&pack, &files).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_whole_folder_has_no_problem_but_the_signature_that_nobody_reads() {
+    let found = problems(&[("case.yaml", RULES), ("case.md", PAGE), ("fault.md", "# fault: a\n")]);
+    assert_eq!(found, ["p/net/a/case.yaml:5:3: no rule reads the signature 'idle'"]);
+    let over =
+        RULES.replace("[certificate has expired]", "[certificate has expired], over: [idle]");
+    assert!(problems(&[("case.yaml", &over), ("case.md", PAGE), ("fault.md", "x")]).is_empty());
+}
+
+#[test]
+fn what_a_root_cause_lacks_is_told_where_it_stands() {
+    let bare: String = RULES
+        .split_inclusive('\n')
+        .filter(|line| {
+            !["idle", "recovery:", "repair: r", "checks:", "for: a"]
+                .iter()
+                .any(|w| line.contains(w))
+        })
+        .collect();
+    assert_eq!(
+        problems(&[("case.yaml", &bare), ("case.md", &PAGE.replace("## Why\n\nx\n\n", ""))]),
+        [
+            "p/net/a/case.md:1:1: '## Why' is missing",
+            "p/net/a/case.yaml:1:1: a root cause, and there is no fault.md beside this file",
+            "p/net/a/case.yaml:6:3: 'a' can be a root cause and has no check",
+            "p/net/a/case.yaml:6:3: 'a' can be a root cause and has no recovery",
+        ]
+    );
+    assert!(problems(&[("case.yaml", RULES)]).iter().any(|told| told.contains("no case.md")));
+}
