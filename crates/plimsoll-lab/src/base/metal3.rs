@@ -8,7 +8,7 @@ use super::{BaseParams, Phase, hash, uid};
 
 const NAMESPACE: &str = "openshift-machine-api";
 
-fn machine_set(params: &BaseParams) -> String {
+pub(super) fn machine_set(params: &BaseParams) -> String {
     format!("{}-worker-0", infrastructure_name(params))
 }
 

@@ -10,8 +10,8 @@ use crate::tree::Tree;
 /// The age at which the edits were written down.
 const INSTALLING_FOR: i64 = 20 * 60;
 
-/// In the middle of an installation; after half an hour the rollouts are through and only what
-/// waits for workers is left.
+/// In the middle of an installation. One that takes longer hangs on something before the workers:
+/// the rollouts are through, and nobody has taken up the workers' hosts.
 pub(super) fn installing(params: &BaseParams) -> Option<Tree> {
     let params = BaseParams { phase: Phase::Installing, ..params.clone() };
     let age = params.now.duration_since(params.installed).as_secs();
@@ -40,7 +40,25 @@ pub(super) fn installing(params: &BaseParams) -> Option<Tree> {
         edits.iter_mut().for_each(|edit| edit::set_back(&mut edit.verb, older));
     }
     edit::apply(&mut tree, &edits).ok()?;
+    if age > INSTALLING_FOR + 600 && params.platform == Platform::BareMetal {
+        edit::apply(&mut tree, &edit::parse_edits(&not_taken_up(&params), 1).ok()?).ok()?;
+    }
     Some(tree)
+}
+
+/// The workers' hosts and machines as the installer's manifests made them.
+fn not_taken_up(params: &BaseParams) -> String {
+    let mut edits = String::new();
+    for worker in &params.workers {
+        let machine = super::machine_name(params, worker);
+        edits +=
+            &format!("delete Machine/{machine}\nunset BareMetalHost/{worker} spec.consumerRef\n");
+        edits += &format!("unset BareMetalHost/{worker} status\n");
+    }
+    if let Some(name) = params.workers.first().map(|_| super::metal3::machine_set(params)) {
+        edits += &format!("unset MachineSet/{name} status\n");
+    }
+    edits
 }
 
 /// From one patch release to a later one, the control plane done, the first worker rebooting.

@@ -174,7 +174,7 @@ impl Spec<'_> {
         let window = match (self.class, params.phase) {
             (Class::Late, _) => (6 * 60, 25 * 60),
             (_, Phase::Installing) => (age / 2, age * 3 / 4),
-            (_, Phase::Installed) => (2 * 3_600, 8 * 3_600),
+            (_, Phase::Installed) => (2 * 3_600, 13 * 1_800),
         };
         let ago = SignedDuration::from_secs(dice.within(window).min(age * 3 / 4));
         params.now.checked_sub(ago).unwrap_or(params.now)
