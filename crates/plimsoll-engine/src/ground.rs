@@ -235,18 +235,31 @@ impl<'a> Grower<'a> {
                 hold_rules.push(*rule);
                 continue;
             }
-            // What is known more exactly is explained as that, or not at all.
+            let mut effects = vec![(found.to, *effect)];
+            // What is known more exactly is explained as that, or not at all. Planned work is
+            // written against the general names and explains the exact ones with them.
             if stood_for.contains(&(found.to, *effect)) {
-                continue;
+                let planned = self.pack.states[found.from].role == Role::Expected;
+                effects = refinements
+                    .iter()
+                    .filter(|(special, general)| {
+                        planned
+                            && *general == (found.to, *effect)
+                            && self.nodes[special].is_active()
+                    })
+                    .map(|(special, _)| *special)
+                    .collect();
             }
-            links.push(Link {
-                cause: positions[&(found.from, *cause)],
-                effect: positions[&(found.to, *effect)],
-                likelihood: found.likelihood,
-                delay_min: found.delay_min,
-                delay_max: found.delay_max,
-            });
-            rules.push(Some(*rule));
+            for effect in effects {
+                links.push(Link {
+                    cause: positions[&(found.from, *cause)],
+                    effect: positions[&effect],
+                    likelihood: found.likelihood,
+                    delay_min: found.delay_min,
+                    delay_max: found.delay_max,
+                });
+                rules.push(Some(*rule));
+            }
         }
         for (special, general) in refinements {
             links.push(Link {

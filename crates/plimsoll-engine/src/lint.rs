@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::pack::{LoadError, Pack, PackFile, Place, Role};
+use crate::pack::{LoadError, Pack, PackFile, Place};
 use crate::{page, symptoms};
 
 /// Problems of the failure modes whose folders are among `files`, sorted.
@@ -46,26 +46,22 @@ pub fn problems(pack: &Pack, files: &[PackFile]) -> Vec<LoadError> {
             ));
         }
     }
-    let used: BTreeSet<&str> =
-        pack.states.iter().flat_map(|state| symptoms::signatures_of(state)).collect();
-    let in_guards: BTreeSet<&str> = (pack.causes.iter())
+    let by_states = pack.states.iter().flat_map(symptoms::signatures_of);
+    let by_guards = (pack.causes.iter())
         .filter_map(|rule| rule.guard.as_ref())
         .flat_map(|guard| guard.reads_of("cause").into_iter().chain(guard.reads_of("effect")))
-        .filter_map(|path| path.strip_prefix("logs.")?.split('.').next())
-        .collect();
+        .filter_map(|path| path.strip_prefix("logs.")?.split('.').next());
+    // A line that says that another one is over is read by the scan itself.
+    let by_signatures =
+        pack.signatures.iter().flat_map(|rule| rule.over.iter().map(String::as_str));
+    let used: BTreeSet<&str> = by_states.chain(by_guards).chain(by_signatures).collect();
     for rule in pack.signatures.iter().filter(|rule| own(&rule.at.path)) {
         let id = rule.spec.id.as_str();
-        // A signature that no predicate reads still speaks when it names the entities of a state.
-        let introduces = rule.entity.is_some() && has_states(pack, &rule.on);
-        if !used.contains(id) && !in_guards.contains(id) && !introduces {
-            found.push(LoadError::at(&rule.at, format!("no state reads the signature '{id}'")));
+        if !used.contains(id) {
+            found.push(LoadError::at(&rule.at, format!("no rule reads the signature '{id}'")));
         }
     }
     found.sort();
     found.dedup();
     found
-}
-
-fn has_states(pack: &Pack, kind: &str) -> bool {
-    pack.states.iter().any(|state| state.on == kind && state.role != Role::Note)
 }

@@ -3,7 +3,7 @@
 
 use plimsoll_causes::{Graph, explain};
 use plimsoll_model::diagnosis::StateRef;
-use plimsoll_model::{EntityId, Snapshot};
+use plimsoll_model::{EntityId, FactBase, Snapshot};
 
 use crate::pack::Pack;
 use crate::{blame_weak_signs, facts, ground, rules};
@@ -14,15 +14,18 @@ pub struct Study {
     pub names: Vec<StateRef>,
 }
 
-/// With `recovery` off, what is over counts as if it were still there.
-pub fn study(pack: &Pack, snapshot: &Snapshot, recovery: bool) -> Study {
+/// The graph as it is, and as it would be if what is over counted as if it were still there.
+pub fn study(pack: &Pack, snapshot: &Snapshot) -> (Study, Study) {
     let (base, _) = facts::extract(pack, snapshot);
     let mut states = rules::run(pack, &base);
-    if !recovery {
-        let all = states.values_mut().flatten();
-        all.for_each(|instance| instance.recovered = false);
-    }
-    let grounded = ground::ground(pack, &base, &states);
+    let guarded = grounded(pack, &base, &states);
+    let all = states.values_mut().flatten();
+    all.for_each(|instance| instance.recovered = false);
+    (guarded, grounded(pack, &base, &states))
+}
+
+fn grounded(pack: &Pack, base: &FactBase, states: &rules::States) -> Study {
+    let grounded = ground::ground(pack, base, states);
     let name = |(entity, instance): &(&EntityId, &rules::Instance)| StateRef {
         id: pack.states[instance.state].id.clone(),
         entity: (*entity).clone(),

@@ -33,7 +33,10 @@ fn problems(files: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn a_whole_folder_has_no_problem_but_the_signature_that_nobody_reads() {
     let found = problems(&[("case.yaml", RULES), ("case.md", PAGE), ("fault.md", "# fault: a\n")]);
-    assert_eq!(found, ["p/net/a/case.yaml:5:3: no state reads the signature 'idle'"]);
+    assert_eq!(found, ["p/net/a/case.yaml:5:3: no rule reads the signature 'idle'"]);
+    let over =
+        RULES.replace("[certificate has expired]", "[certificate has expired], over: [idle]");
+    assert!(problems(&[("case.yaml", &over), ("case.md", PAGE), ("fault.md", "x")]).is_empty());
 }
 
 #[test]

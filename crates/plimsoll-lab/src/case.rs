@@ -125,10 +125,11 @@ fn take_block(
             let base = rest.trim().strip_prefix("base=").ok_or_else(|| {
                 error("a block of edits names its base: ```edits base=metal-3-2".into())
             })?;
-            if !base::NAMES.contains(&base) {
+            if !base::NAMES.contains(&base) && !base::SOURCE_NAMES.contains(&base) {
                 return Err(error(format!(
-                    "there is no base '{base}'; there are {}",
-                    base::NAMES.join(", ")
+                    "there is no base '{base}'; there are {}, {}",
+                    base::NAMES.join(", "),
+                    base::SOURCE_NAMES.join(", ")
                 )));
             }
             let edits = parse_edits(block, line + 1)

@@ -27,6 +27,7 @@ pub struct TestedState {
     pub recovers: bool,
     pub path: String,
     pub line: u32,
+    pub column: u32,
 }
 
 /// An edge that must be tested, and where it is declared.
@@ -38,12 +39,14 @@ pub struct TestedEdge {
     pub keeps: bool,
     pub path: String,
     pub line: u32,
+    pub column: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Untested {
     pub path: String,
     pub line: u32,
+    pub column: u32,
     pub message: String,
 }
 
@@ -63,6 +66,7 @@ pub fn untested(files: &[CaseFile], states: &[TestedState], edges: &[TestedEdge]
             found.push(Untested {
                 path: state.path.clone(),
                 line: state.line,
+                column: state.column,
                 message: format!("no '{kind}' case speaks of the state '{id}'"),
             });
         }
@@ -73,6 +77,7 @@ pub fn untested(files: &[CaseFile], states: &[TestedState], edges: &[TestedEdge]
             found.push(Untested {
                 path: edge.path.clone(),
                 line: edge.line,
+                column: edge.column,
                 message: format!("no {line} line shows {} -> {}", edge.from, edge.to),
             });
         }
@@ -151,11 +156,18 @@ mod tests {
     }
 
     fn state(id: &str, recovers: bool) -> TestedState {
-        TestedState { id: id.into(), recovers, path: "a/case.yaml".into(), line: 7 }
+        TestedState { id: id.into(), recovers, path: "a/case.yaml".into(), line: 7, column: 3 }
     }
 
     fn edge(from: &str, to: &str, keeps: bool) -> TestedEdge {
-        TestedEdge { from: from.into(), to: to.into(), keeps, path: "a/case.yaml".into(), line: 9 }
+        TestedEdge {
+            from: from.into(),
+            to: to.into(),
+            keeps,
+            path: "a/case.yaml".into(),
+            line: 9,
+            column: 3,
+        }
     }
 
     fn messages(files: &[CaseFile], states: &[TestedState], edges: &[TestedEdge]) -> Vec<String> {

@@ -2,6 +2,7 @@
 //! of the result must hold.
 //!
 //! `base` makes clusters in must-gather layout, `edit` changes them by object rather than by file,
+//! `sources_of` tells them by other sources than a must-gather,
 //! `case` reads literate case files, `check` compares a diagnosis with what a case expects,
 //! `coverage` says which rules no case tests. What is not here: reading archives, states, causes. The
 //! lab never asks the engine what is true.
@@ -17,6 +18,7 @@ pub mod expect;
 pub mod fault;
 pub mod kinds;
 pub mod sim;
+pub mod sources_of;
 pub mod tree;
 
 mod objects;

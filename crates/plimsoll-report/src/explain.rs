@@ -5,7 +5,9 @@ mod markdown;
 mod prose;
 mod text;
 
-use plimsoll_model::knowledge::{EdgeInfo, FailureMode, LineMatch, Scope, StateRole, SymptomKind};
+use plimsoll_model::knowledge::{
+    EdgeInfo, Explained, FailureMode, LineMatch, Scope, StateRole, SymptomKind,
+};
 
 pub use markdown::explain_markdown;
 pub use text::explain_text;
@@ -124,12 +126,17 @@ fn captures(found: &LineMatch) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-fn unknown_lines(count: u64) -> Option<String> {
-    let count = usize::try_from(count).unwrap_or(usize::MAX);
-    (count > 0).then(|| {
-        let verb = if count == 1 { "is" } else { "are" };
-        format!("{} {verb} known to no failure mode.", words::counted(count, "line"))
-    })
+/// What is said of lines that nobody knows, if there are any.
+fn unknown_lines(answer: &Explained) -> Option<String> {
+    let count = usize::try_from(answer.unknown_lines).unwrap_or(usize::MAX);
+    let lines = words::counted(count, "line");
+    match (answer.lines.is_empty(), count) {
+        (_, 0) => None,
+        (true, 1) => Some("No failure mode knows this line.".into()),
+        (true, _) => Some(format!("No failure mode knows any of these {lines}.")),
+        (false, 1) => Some("No failure mode knows the other line.".into()),
+        (false, _) => Some(format!("No failure mode knows the other {lines}.")),
+    }
 }
 
 #[cfg(test)]

@@ -365,7 +365,7 @@ fn accepted(page: &mut Page, d: &Diagnosis) {
     }
     for state in &d.suppressed {
         let name = mentions([(state.id.as_str(), &state.entity)]).concat();
-        page.item(&format!("{name} {}", terms(state)), 4);
+        page.item(&format!("{name} {}", terms(state)), 6);
     }
     if !d.notes.is_empty() {
         page.blank();

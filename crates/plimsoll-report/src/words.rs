@@ -43,22 +43,35 @@ pub fn blast(level: u8) -> &'static str {
     }
 }
 
+/// What is known of the cluster. A log bundle or a sosreport may tell nothing of it.
 pub fn cluster(cluster: &Cluster) -> String {
-    let version = match cluster.version.as_deref().map(safe::line) {
-        Some(version) => format!("OpenShift {version}"),
-        None => "OpenShift of unknown version".into(),
-    };
-    let platform = match cluster.platform.as_deref() {
-        Some(name) => platform(name),
-        None => "platform unknown".into(),
-    };
     let (control, workers) = (cluster.control_plane_nodes, cluster.worker_nodes);
     let nodes = match cluster.topology.as_deref() {
-        _ if control == 0 && workers == 0 => "no node seen".into(),
-        Some("SingleReplica") if control <= 1 && workers == 0 => "single node".into(),
-        _ => format!("{control}+{workers} nodes"),
+        _ if control == 0 && workers == 0 => None,
+        Some("SingleReplica") if control <= 1 && workers == 0 => Some("single node".into()),
+        _ => Some(format!("{control}+{workers} nodes")),
     };
-    format!("{version}, {platform}, {nodes}")
+    let version =
+        cluster.version.as_deref().map(|version| format!("OpenShift {}", safe::line(version)));
+    let parts = [
+        ("version", version),
+        ("platform", cluster.platform.as_deref().map(platform)),
+        ("nodes", nodes),
+    ];
+    let missing: Vec<&str> =
+        parts.iter().filter(|(_, known)| known.is_none()).map(|(what, _)| *what).collect();
+    let mut known: Vec<String> = parts.into_iter().filter_map(|(_, known)| known).collect();
+    if missing.contains(&"version") {
+        known.insert(0, "OpenShift".into());
+    }
+    let known = known.join(", ");
+    match missing.as_slice() {
+        [] => known,
+        [one] => format!("{known} ({one} not in this data)"),
+        [others @ .., last] => {
+            format!("{known} ({} and {last} not in this data)", others.join(", "))
+        }
+    }
 }
 
 fn platform(name: &str) -> String {
@@ -170,6 +183,15 @@ pub fn sentence(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cluster_that_no_source_describes_is_not_made_up() {
+        let nothing = Cluster::default();
+        let said = "OpenShift (version, platform and nodes not in this data)";
+        assert_eq!(cluster(&nothing), said);
+        let half = Cluster { control_plane_nodes: 3, version: Some("4.18.1".into()), ..nothing };
+        assert_eq!(cluster(&half), "OpenShift 4.18.1, 3+0 nodes (platform not in this data)");
+    }
 
     #[test]
     fn numbers_read_easily() {

@@ -15,7 +15,7 @@ use clap::Parser;
 use plimsoll_causes::baselines;
 use plimsoll_engine::{Pack, PackFile};
 use plimsoll_lab::corpus::{self, Scenario, Spec};
-use plimsoll_lab::fault::{Fault, parse_fault};
+use plimsoll_lab::fault::{Fault, parse_faults};
 use plimsoll_model::Diagnosis;
 use plimsoll_model::diagnosis::StateRef;
 use rayon::prelude::*;
@@ -140,8 +140,8 @@ fn load(knowledge: &Path) -> Result<(Pack, Vec<Fault>)> {
             files.push(PackFile { path: shown, text: fs_err::read_to_string(path)? });
         } else if is_fault(path) {
             let shown = format!("knowledge/{shown}");
-            match parse_fault(&shown, &fs_err::read_to_string(path)?) {
-                Ok(fault) => faults.push(fault),
+            match parse_faults(&shown, &fs_err::read_to_string(path)?) {
+                Ok(found) => faults.extend(found),
                 Err(error) => wrong.push(error.to_string()),
             }
         }
@@ -169,8 +169,7 @@ fn one(pack: &Pack, names: &Names, spec: &Spec<'_>, args: &Args) -> Result<Done>
             wanted.sort();
             roots == wanted
         };
-        let study = plimsoll_engine::study(pack, &snapshot, true);
-        let unguarded = plimsoll_engine::study(pack, &snapshot, false);
+        let (study, unguarded) = plimsoll_engine::study(pack, &snapshot);
         Ablations {
             no_onsets: right(study.roots_of(&baselines::without_onsets(&study.graph))),
             no_recovery: right(unguarded.roots_of(&unguarded.graph)),

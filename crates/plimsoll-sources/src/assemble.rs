@@ -39,7 +39,8 @@ pub fn assemble(
     logs.sort_by(|(a, a_log), (b, b_log)| {
         (a.source, &a_log.path, a.member).cmp(&(b.source, &b_log.path, b.member))
     });
-    let near = now.or(store.now).or_else(|| newest_end(&logs)).or_else(|| named_time(&names));
+    let near =
+        now.or(store.now).or_else(|| newest_end(&logs)).or_else(|| named_time(&names, &logs));
     let (mut logs, hits) = settle_logs(logs, near, &store.sources);
     let hits = without_other_pods(&mut logs, hits, &store.sources, signatures);
     let (logs, hits) = without_repeats(logs, hits);
@@ -68,9 +69,15 @@ pub fn assemble(
     }
 }
 
-/// The time in the name of a source: better than nothing to settle the year of its lines.
-fn named_time(names: &[(String, Option<&'static str>)]) -> Option<Time> {
-    names.iter().filter_map(|(name, _)| gather::time_in_name(name)).max()
+/// The time in the name of a source or of a folder in it: better than nothing to settle the year of
+/// its lines.
+fn named_time(
+    names: &[(String, Option<&'static str>)],
+    logs: &[(Slot, ScannedLog)],
+) -> Option<Time> {
+    let folders = logs.iter().flat_map(|(_, log)| log.path.split('/').rev().skip(1));
+    let names = names.iter().map(|(name, _)| name.as_str());
+    names.chain(folders).filter_map(gather::time_in_name).max()
 }
 
 fn machines_of(sources: &[SourceNotes], logs: &[LogFile]) -> BTreeMap<(usize, String), Machine> {

@@ -19,9 +19,19 @@ const COMPLAINTS: [&str; 6] = [
     "timed out",
 ];
 
-/// The newest time in a `timestamp` file.
+/// The newest time in a `timestamp` file, or in what `date` said.
 pub fn newest_time(text: &[u8]) -> Option<Time> {
-    String::from_utf8_lossy(text).lines().filter_map(go_time).max()
+    let text = String::from_utf8_lossy(text);
+    text.lines().filter_map(|line| go_time(line).or_else(|| date_time(line))).max()
+}
+
+/// `Wed Dec  3 18:42:00 UTC 2025`
+fn date_time(line: &str) -> Option<Time> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [_, month, day, clock, "UTC", year] = words.as_slice() else { return None };
+    let text = format!("{year} {month} {day} {clock}");
+    let local = jiff::civil::DateTime::strptime("%Y %b %d %H:%M:%S", text).ok()?;
+    jiff::tz::Offset::UTC.to_timestamp(local).ok()
 }
 
 /// The first line of each complaint in the log of a gather.
@@ -171,5 +181,7 @@ mod tests {
         let text = b"2021-09-14 16:43:44.05 +0200 CEST m=+1.4\n2021-09-14 14:44:22.4 +0000 UTC m=+3\nrubbish\n";
         assert_eq!(newest_time(text).unwrap().to_string(), "2021-09-14T14:44:22.4Z");
         assert_eq!(newest_time(b""), None);
+        let date = newest_time(b"Wed Dec  3 18:42:00 UTC 2025\n").unwrap();
+        assert_eq!(date.to_string(), "2025-12-03T18:42:00Z");
     }
 }

@@ -190,3 +190,72 @@ fn a_huge_object_in_one_line_is_a_gap() {
     assert!(gaps(&snapshot).iter().any(|gap| gap.contains("larger than 8 MiB")));
     assert!(snapshot.collected.iter().all(|c| c.form == Form::Objects));
 }
+
+#[test]
+fn files_with_secrets_are_kept_only_in_part_and_links_are_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = "apiVersion: v1\nusers:\n- name: kubelet\n  user:\n    token: sesame\n";
+    let files = tree(&[
+        ("etc/hostname", "m-0\n"),
+        ("etc/kubernetes/kubelet.conf", "x"),
+        ("elsewhere", secret),
+        ("home/core/NEEDLE.log", "NEEDLE"),
+    ]);
+    write(folder.path(), &files);
+    let kubeconfig = folder.path().join("etc/kubernetes/kubeconfig");
+    std::fs::write(&kubeconfig, secret).unwrap();
+    let kept = |location: &str| {
+        let path = format!("{location}{}", folder.path().display());
+        let snapshot = read(&[path.into()], &needs(), &NoProgress).unwrap();
+        assert_eq!(snapshot.sources[0].kind, "node");
+        assert_eq!(snapshot.machines[&(0, String::new())].name.as_deref(), Some("m-0"));
+        assert!(gaps(&snapshot).is_empty(), "{:?}", gaps(&snapshot));
+        assert!(snapshot.sources[0].files < 4, "only what is known is looked at");
+        let text = snapshot.files.values().next().unwrap().clone();
+        String::from_utf8(text).unwrap()
+    };
+    for location in ["", "node:"] {
+        let text = kept(location);
+        assert!(text.contains("token: removed") && !text.contains("sesame"));
+    }
+    #[cfg(unix)]
+    {
+        std::fs::remove_file(&kubeconfig).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &kubeconfig).unwrap();
+        assert_eq!(kept("node:"), "", "it is there, and that is all");
+    }
+}
+
+#[test]
+fn a_node_that_is_no_folder_is_refused_with_a_reason() {
+    let (_folder, path) = file("x", b"y");
+    let refused = |path: String| read(&[path.into()], &needs(), &NoProgress).unwrap_err().reason;
+    assert_eq!(refused(format!("node:{}", path.display())), "the root of a node is a folder");
+    assert_eq!(refused("node:/there/is/none".into()), "there is no such file or folder");
+}
+
+#[test]
+fn sources_of_strangers_cannot_break_the_reading() {
+    let deep = "[".repeat(100_000);
+    let nested = format!("{{\"items\": [{{\"metadata\": {{\"name\": \"x\"}}, \"a\": {deep}");
+    let hostile = tree(&[
+        ("log-bundle-1/resources/nodes.json", nested.as_str()),
+        ("log-bundle-1/bootstrap/network/hostname.txt", "../../../../etc/passwd\u{1b}[2J\n"),
+        ("log-bundle-1/bootstrap/journals/kubelet.log", "Dec 03 14:12:00 m-0 kubelet[1]: NEEDLE\n"),
+        (
+            "log-bundle-1/bootstrap/containers/x-0123456789abcdef.inspect",
+            "{\"io.kubernetes.pod.name\":",
+        ),
+        (
+            "agent-gather/journal.export",
+            "MESSAGE\n\u{7f}\u{7f}\u{7f}\u{7f}\u{7f}\u{7f}\u{7f}\u{7f}NEEDLE",
+        ),
+        ("sosreport-a-2025-12-03-b/sos_commands/logs/journalctl_--no-pager", "\u{0}\u{0}NEEDLE"),
+        ("etc/kubernetes/kubeconfig", "users: &a [*a, *a]\n"),
+        ("config/node/x.json", "{\"metadata\": {\"name\": 5}}"),
+    ]);
+    let snapshot = read_tree("x", &hostile, &needs());
+    assert_eq!(hits(&snapshot), ["kubelet bootstrap kubelet.log:1"]);
+    assert!(snapshot.documents.is_empty());
+    assert!(gaps(&snapshot).iter().any(|gap| gap.contains("journal.export")));
+}

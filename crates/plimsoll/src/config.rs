@@ -80,7 +80,7 @@ fn read(document: &Table) -> Result<Vec<Suppression>, Problem> {
 }
 
 fn suppression(table: &Table) -> Result<Suppression, Problem> {
-    for (name, _) in table.iter().filter(|(name, _)| !KEYS.contains(name)) {
+    if let Some((name, _)) = table.iter().find(|(name, _)| !KEYS.contains(name)) {
         let span = table.key(name).and_then(toml_edit::Key::span);
         let known = KEYS.join(", ");
         return Err(problem(span, format!("unknown key '{name}'; there are {known}")));

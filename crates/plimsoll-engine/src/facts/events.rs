@@ -8,6 +8,7 @@ use plimsoll_yaml::Node;
 use super::Facts;
 use super::absence::Lists;
 use super::object::{Object, time};
+use super::pulls;
 
 pub fn event(object: &Object<'_>) -> Facts {
     let involved = |key: &str| object.text(&["involvedObject", key]);
@@ -45,11 +46,14 @@ pub fn event(object: &Object<'_>) -> Facts {
     let mut at = object.cite(&["message"], format!("{reason} (x{count}): {message}"));
     at.time = last.or(first);
     let mut entity = Entity::default();
-    entity.facts.insert(
-        "events".into(),
-        Value::Map(BTreeMap::from([(reason.to_string(), Value::Map(map))])),
-    );
-    entity.provenance.insert(format!("events.{reason}"), vec![at]);
+    let mut by_reason = BTreeMap::from([(reason.to_string(), Value::Map(map.clone()))]);
+    entity.provenance.insert(format!("events.{reason}"), vec![at.clone()]);
+    // `Failed` also announces the back-off, which comes later and hides why.
+    if message.starts_with("Failed to pull image") {
+        by_reason.insert(pulls::FAILED.into(), Value::Map(map));
+        entity.provenance.insert(format!("events.{}", pulls::FAILED), vec![at]);
+    }
+    entity.facts.insert("events".into(), Value::Map(by_reason));
     vec![(id, entity)]
 }
 

@@ -12,16 +12,20 @@ mod certificates;
 mod cluster;
 mod etcd;
 mod events;
+mod hardware;
 mod hosts;
 mod ignition;
+mod installer;
 mod logs;
 mod machine_config;
 mod needs;
+mod networks;
 mod node_root;
 mod nodes;
 mod object;
 mod operators;
 mod pods;
+mod pulls;
 mod relations;
 mod requests;
 pub mod schema;
@@ -86,10 +90,15 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     cluster::derive(&mut base);
     requests::derive(&lists, &mut base);
     admission::derive(&lists, &mut base);
+    networks::derive(&mut base);
+    hardware::derive(&mut base);
     pods::derive(snapshot, &lists, &mut base);
     events::derive(&lists, &mut base);
     hosts::derive(&lists, &mut base);
+    pulls::derive(&mut base);
     logs::attach(pack, snapshot, &mut base);
+    installer::derive(&mut base);
+    operators::derive_messages(&mut base);
     relations::derive(pack, &mut base);
     (base, problems)
 }
@@ -99,6 +108,10 @@ fn facts_of(object: &Object<'_>) -> Facts {
         ("config.openshift.io", "clusterversions") => cluster::cluster_version(object),
         ("config.openshift.io", "infrastructures") => cluster::infrastructure(object),
         ("config.openshift.io", "clusteroperators") => operators::cluster_operator(object),
+        ("config.openshift.io", "networks") => networks::configured(object),
+        ("operator.openshift.io", "networks") => {
+            [operators::operand(object), networks::internal(object)].concat()
+        }
         ("operator.openshift.io", _) => operators::operand(object),
         ("core", "nodes") => nodes::node(object),
         ("core", "pods") => pods::pod(object),
@@ -108,8 +121,14 @@ fn facts_of(object: &Object<'_>) -> Facts {
         ("certificates.k8s.io", "certificatesigningrequests") => requests::signing_request(object),
         ("machineconfiguration.openshift.io", "machineconfigpools") => machine_config::pool(object),
         ("machineconfiguration.openshift.io", "machineconfigs") => machine_config::config(object),
-        ("metal3.io", "baremetalhosts") => baremetal::host(object),
-        ("metal3.io", "hostfirmwaresettings") => baremetal::firmware_settings(object),
+        ("metal3.io", "baremetalhosts") => {
+            [baremetal::host(object), hardware::inspected(object)].concat()
+        }
+        ("metal3.io", "hardwaredata") => hardware::inspected(object),
+        ("metal3.io", "hostfirmwarecomponents") => hardware::components(object),
+        ("metal3.io", "hostfirmwaresettings") => {
+            [baremetal::firmware_settings(object), hardware::settings(object)].concat()
+        }
         ("metal3.io", "preprovisioningimages") => baremetal::preprovisioning_image(object),
         ("metal3.io", "provisionings") => baremetal::provisioning(object),
         ("machine.openshift.io", "machines") => baremetal::machine(object),

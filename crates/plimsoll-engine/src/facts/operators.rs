@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::{Entity, EntityId, FactBase, Value};
+use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Value};
 
 use super::Facts;
 use super::object::Object;
@@ -84,6 +84,28 @@ pub fn derive(base: &mut FactBase) {
     if asked {
         let cluster = base.entities.entry(EntityId::cluster()).or_default();
         cluster.derive("operatorsCountTwo", !told.is_empty(), told);
+    }
+}
+
+/// The messages of everything red, for what several operators say in their own words.
+pub fn derive_messages(base: &mut FactBase) {
+    let mut told: BTreeMap<String, Vec<Evidence>> = BTreeMap::new();
+    let mut asked = false;
+    for (_, operator) in base.entities.iter().filter(|(id, _)| id.kind == "ClusterOperator") {
+        for (condition, red) in [("degraded", "True"), ("available", "False")] {
+            let Some(found) = operator.facts.get(condition) else { continue };
+            asked = true;
+            let field = |key: &str| found.get(key).and_then(Value::text).unwrap_or_default();
+            if field("status") == red {
+                let from = operator.provenance.get(condition).cloned().unwrap_or_default();
+                told.entry(field("message").to_string()).or_insert(from);
+            }
+        }
+    }
+    if asked {
+        let (texts, from): (Vec<String>, Vec<Vec<Evidence>>) = told.into_iter().unzip();
+        let cluster = base.entities.entry(EntityId::cluster()).or_default();
+        cluster.derive("redMessages", texts, from.concat());
     }
 }
 

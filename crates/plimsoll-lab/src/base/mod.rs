@@ -38,7 +38,9 @@ pub(crate) use control_plane::revision;
 pub(crate) use metal3::machine_name;
 pub use network::Stack;
 pub(crate) use network::bracketed;
+pub(crate) use secrets::client_certificate;
 
+use crate::sources_of;
 use crate::tree::Tree;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -294,11 +296,30 @@ pub const NAMES: [&str; 8] = [
     "metal-upgrading",
 ];
 
+/// Clusters of [`NAMES`] told by one other source. They have no time of their own, so edits that are
+/// relative to the gather do not fit them; `file` does.
+pub const SOURCE_NAMES: [&str; 5] =
+    ["bootstrap-bundle", "agent-gather", "sosreport", "node-root", "insights"];
+
 /// A base by name. `None` for an unknown name, or when the recorded archive cannot be read.
 pub fn base(name: &str) -> Option<Tree> {
+    if SOURCE_NAMES.contains(&name) {
+        return other_source(name);
+    }
     static MADE: [OnceLock<Option<Tree>>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
     let at = NAMES.iter().position(|known| *known == name)?;
     MADE[at].get_or_init(|| make(name)).clone()
+}
+
+fn other_source(name: &str) -> Option<Tree> {
+    Some(match name {
+        "bootstrap-bundle" => sources_of::log_bundle(&base("metal-installing")?),
+        "agent-gather" => sources_of::agent_gather(&base("metal-installing")?, "master-0"),
+        "sosreport" => sources_of::sosreport(&base("metal-3-2")?, "master-0"),
+        "node-root" => sources_of::node_root(&base("metal-3-2")?, "master-0"),
+        "insights" => sources_of::insights(&base("metal-3-2")?),
+        _ => return None,
+    })
 }
 
 fn make(name: &str) -> Option<Tree> {

@@ -18,6 +18,11 @@ pub(super) fn pem(name: &str) -> &'static str {
     PEMS.get_file(name).and_then(|file| file.contents_utf8()).unwrap_or_default()
 }
 
+/// The certificate that a node's kubelet speaks with.
+pub fn client_certificate(node: &str) -> &'static str {
+    pem(&format!("{node}.client.crt.pem"))
+}
+
 pub(super) struct Pki {
     pub root_ca: String,
     pub server: String,

@@ -8,7 +8,7 @@ const PAIRS: usize = 60;
 
 pub fn plan(faults: &[Fault], seed: u64) -> Vec<Spec<'_>> {
     let mut plan = Plan { specs: Vec::new(), seed };
-    for fault in faults {
+    for (number, fault) in faults.iter().enumerate() {
         let mut dice = Dice::named(seed, &fault.id);
         let places: Vec<&'static Cluster> =
             clusters().iter().filter(|cluster| cluster.fits(fault)).collect();
@@ -20,19 +20,16 @@ pub fn plan(faults: &[Fault], seed: u64) -> Vec<Spec<'_>> {
         let second = (first + 1 + dice.below(places.len().max(2) - 1)) % places.len();
         for place in [first, second] {
             plan.add(Class::Single, &[fault], places[place], 0);
-            plan.add(Class::Deleted30, &[fault], places[place], 30);
         }
         let third = places[dice.below(places.len())];
-        match dice.below(4) {
-            0 => plan.add(Class::Deleted, &[fault], third, 10),
-            1 => plan.add(Class::Deleted, &[fault], third, 20),
-            2 => plan.add(Class::Deleted, &[fault], third, 40),
-            _ => plan.add(Class::Deleted, &[fault], third, 50),
-        }
-        if !fault.installing {
-            plan.add(Class::Noisy, &[fault], places[dice.below(places.len())], 0);
-            plan.add(Class::Late, &[fault], places[dice.below(places.len())], 0);
-            plan.add(Class::Recovered, &[fault], places[dice.below(places.len())], 0);
+        plan.add(Class::Deleted30, &[fault], third, 30);
+        // The other classes take turns, so that a run stays short while faults are added.
+        match number % 4 {
+            0 => plan.add(Class::Deleted, &[fault], third, [10, 20, 40, 50][dice.below(4)]),
+            1 if !fault.installing => plan.add(Class::Noisy, &[fault], third, 0),
+            2 if !fault.installing => plan.add(Class::Late, &[fault], third, 0),
+            3 if !fault.installing => plan.add(Class::Recovered, &[fault], third, 0),
+            _ => {}
         }
     }
     plan.pairs(faults);

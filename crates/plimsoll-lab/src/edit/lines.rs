@@ -44,7 +44,7 @@ fn utc(time: Timestamp) -> jiff::Zoned {
 }
 
 /// The time at the head of a journal line, which has no year: the last one before the gather.
-pub(super) fn read_journal_time(line: &str, now: Timestamp) -> Option<Timestamp> {
+pub(crate) fn read_journal_time(line: &str, now: Timestamp) -> Option<Timestamp> {
     let stamp = line.get(..22)?;
     let year = i64::from(utc(now).year());
     let in_year = |year: i64| {

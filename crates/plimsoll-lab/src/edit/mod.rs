@@ -36,7 +36,7 @@ pub(crate) use parse::parse_target;
 pub(crate) use time::duration;
 pub(crate) use token::{Token, tokens};
 
-pub(crate) use lines::{container_time, journal_time, klog_header};
+pub(crate) use lines::{container_time, journal_time, klog_header, read_journal_time};
 
 use crate::kinds::Resource;
 

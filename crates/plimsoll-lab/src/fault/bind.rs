@@ -188,7 +188,7 @@ fn relative(at: Timestamp, now: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse_fault;
+    use super::super::parse_faults;
     use super::*;
     use crate::edit::Verb;
 
@@ -199,7 +199,7 @@ mod tests {
         let params = BaseParams::default();
         let onset = params.now - SignedDuration::from_mins(minutes_ago);
         let bindings = Bindings { params: &params, node: "master-1".into(), onset };
-        parse_fault("f.md", &text).unwrap().bind(&bindings)
+        parse_faults("f.md", &text).unwrap()[0].bind(&bindings)
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod bind;
 mod parse;
 
 pub use bind::{Bindings, Bound};
-pub use parse::parse_fault;
+pub use parse::parse_faults;
 
 /// Which machine a fault happens to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

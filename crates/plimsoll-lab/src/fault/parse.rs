@@ -6,14 +6,25 @@ use crate::edit::{Token, tokens};
 
 type Found<T> = Result<T, (u32, String)>;
 
-pub fn parse_fault(path: &str, text: &str) -> Result<Fault, FaultError> {
-    read(path, text).map_err(|(line, message)| FaultError { path: path.into(), line, message })
+/// Every fault of a file: one, or several ways in which the same thing breaks.
+pub fn parse_faults(path: &str, text: &str) -> Result<Vec<Fault>, FaultError> {
+    let error = |(line, message)| FaultError { path: path.into(), line, message };
+    let numbered: Vec<(u32, &str)> = (1u32..).zip(text.lines()).collect();
+    let starts: Vec<usize> =
+        (0..numbered.len()).filter(|&at| heading(numbered[at].1).is_some()).collect();
+    if starts.first() != Some(&0) {
+        return Err(error((1, "the file starts with '# fault: <id>'".into())));
+    }
+    let ends = starts.iter().skip(1).copied().chain([numbered.len()]);
+    let parts = starts.iter().zip(ends).map(|(from, to)| &numbered[*from..to]);
+    parts.map(|lines| read(path, lines).map_err(error)).collect()
 }
 
-fn read(path: &str, text: &str) -> Found<Fault> {
-    let id = heading(text)?;
-    let (line, block) = fenced(text, "fault")?.ok_or((1, "there is no ```fault block".into()))?;
-    let edits = fenced(text, "edits")?.unwrap_or((1, String::new()));
+fn read(path: &str, text: &[(u32, &str)]) -> Found<Fault> {
+    let (first, id) = (text[0].0, heading(text[0].1).unwrap_or_default().to_string());
+    let none = || (first, "there is no ```fault block".into());
+    let (line, block) = fenced(text, "fault")?.ok_or_else(none)?;
+    let edits = fenced(text, "edits")?.unwrap_or((first, String::new()));
     let mut fault = Fault {
         path: path.into(),
         id,
@@ -36,15 +47,13 @@ fn read(path: &str, text: &str) -> Found<Fault> {
     Ok(fault)
 }
 
-fn heading(text: &str) -> Found<String> {
-    let first = text.lines().next().unwrap_or_default();
-    let id = first.strip_prefix("# fault:").map(str::trim).filter(|id| !id.is_empty());
-    id.map(str::to_string).ok_or((1, "the file starts with '# fault: <id>'".into()))
+fn heading(line: &str) -> Option<&str> {
+    line.strip_prefix("# fault:").map(str::trim).filter(|id| !id.is_empty())
 }
 
 /// The block behind ```` ```word ````, and the line of its first line.
-fn fenced(text: &str, word: &str) -> Found<Option<(u32, String)>> {
-    let mut lines = (1u32..).zip(text.lines());
+fn fenced(text: &[(u32, &str)], word: &str) -> Found<Option<(u32, String)>> {
+    let mut lines = text.iter().copied();
     let mut found = None;
     while let Some((line, content)) = lines.next() {
         let Some(info) = content.strip_prefix("```") else { continue };
@@ -225,12 +234,15 @@ mod tests {
     const TEXT: &str = "# fault: kubelet-anonymous\n\nWhat happens.\n\n```fault\nroot: kubelet-anonymous Node/{node}\npick: master\nplatforms: [baremetal, none]\nversions: 4.12..4.18\ntopologies: [ha, sno]\nphase: installing\nbreaks:\n- mirror-pods-gone {node}\n- operator-degraded network X \"a: \\\"b\\\"\"\n```\n\n```edits\njournal kubelet {node} from={t} \"x\"\n```\n";
 
     fn error(from: &str, to: &str) -> String {
-        parse_fault("f.md", &TEXT.replace(from, to)).unwrap_err().to_string()
+        parse_faults("f.md", &TEXT.replace(from, to)).unwrap_err().to_string()
     }
 
     #[test]
     fn a_fault_is_read() {
-        let fault = parse_fault("f.md", TEXT).unwrap();
+        let twice = format!("{TEXT}\n{TEXT}");
+        let faults = parse_faults("f.md", &twice).unwrap();
+        assert_eq!((faults.len(), faults[1].breaks[1].line), (2, 35));
+        let fault = &faults[0];
         assert_eq!(fault.id, "kubelet-anonymous");
         assert_eq!(fault.roots, [("kubelet-anonymous".into(), "Node/{node}".into())]);
         assert_eq!((fault.pick, fault.minors), (Pick::Master, Some((12, 18))));
@@ -245,7 +257,7 @@ mod tests {
     #[test]
     fn several_roots_and_no_breaks() {
         let text = "# fault: a\n```fault\nroot:\n- a Node/x\n- b Pod/n/y\nbreaks:\n```\n";
-        let fault = parse_fault("f.md", text).unwrap();
+        let fault = &parse_faults("f.md", text).unwrap()[0];
         assert_eq!(fault.roots.len(), 2);
         assert!(fault.breaks.is_empty() && fault.edits.1.is_empty());
     }

@@ -312,10 +312,6 @@ fn sign(world: &World<'_>, what: &What) -> Option<StateRef> {
         let entity = EntityId::namespaced("Pod", &pod.namespace, &pod.name);
         Some(StateRef { id: id.into(), entity })
     };
-    let in_machine_api = |id: &str, kind: &str, name: &str| {
-        let entity = EntityId::namespaced(kind, "openshift-machine-api", name);
-        Some(StateRef { id: id.into(), entity })
-    };
     match what {
         What::Fault(root) => Some(root.clone()),
         What::NodeUnknown(node) | What::NodeNotReady(node) => {
@@ -335,7 +331,7 @@ fn sign(world: &World<'_>, what: &What) -> Option<StateRef> {
         What::MemberDown(node) => cluster_scoped("etcd-member-unhealthy", "EtcdMember", node),
         What::ConfigStuck { node, .. } => cluster_scoped("node-config-degraded", "Node", node),
         What::PoolDegraded(pool) => cluster_scoped("pool-degraded", "MachineConfigPool", pool),
-        What::MachineWaits(machine) => in_machine_api("machine-without-node", "Machine", machine),
+        What::MachineWaits(machine) => cluster_scoped("machine-without-node", "Machine", machine),
         What::MasterMissing(_) => {
             cluster_scoped("control-plane-node-missing", "Cluster", "cluster")
         }
@@ -354,21 +350,27 @@ fn truth(world: &World<'_>, happenings: &[Happening]) -> Truth {
     // For every event, what is seen of it, or of the nearest events behind it.
     let mut seen: Vec<BTreeSet<StateRef>> = Vec::new();
     for happening in happenings {
-        let behind: BTreeSet<StateRef> =
-            happening.causes.iter().flat_map(|&cause| seen[cause].clone()).collect();
         let Some(sign) = sign(world, &happening.what) else {
+            let before = happening.causes.iter().filter_map(|&cause| seen.get(cause));
+            let behind = before.flatten().cloned().collect();
             seen.push(behind);
             continue;
         };
-        for cause in behind.into_iter().filter(|cause| *cause != sign) {
-            truth.links.insert((cause, sign.clone()));
-        }
-        if matches!(happening.what, What::Fault(_)) {
-            truth.roots.push(sign.clone());
-        } else {
-            truth.symptoms.insert(sign.clone());
+        match happening.what {
+            What::Fault(_) => truth.roots.push(sign.clone()),
+            _ => {
+                truth.symptoms.insert(sign.clone());
+            }
         }
         seen.push(BTreeSet::from([sign]));
+    }
+    // What lasts may get a second cause later: that one keeps it up as well.
+    for (number, happening) in happenings.iter().enumerate() {
+        let Some(sign) = sign(world, &happening.what) else { continue };
+        let behind = happening.causes.iter().filter(|&&cause| cause != number);
+        for cause in behind.flat_map(|&cause| &seen[cause]).filter(|cause| **cause != sign) {
+            truth.links.insert((cause.clone(), sign.clone()));
+        }
     }
     truth
 }

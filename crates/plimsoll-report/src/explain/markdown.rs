@@ -21,10 +21,7 @@ pub fn explain_markdown(answer: &Explained) -> String {
     for line in &answer.lines {
         known_line(&mut out, line);
     }
-    if answer.failure_modes.is_empty() && answer.lines.is_empty() {
-        out.push("No failure mode knows this.".into());
-    }
-    out.extend(unknown_lines(answer.unknown_lines).map(|text| format!("\n{text}")));
+    out.extend(unknown_lines(answer));
     out.join("\n") + "\n"
 }
 

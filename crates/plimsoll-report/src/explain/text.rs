@@ -27,10 +27,10 @@ pub fn explain_text(answer: &Explained, options: &TextOptions) -> String {
         }
         known_line(&mut page, line);
     }
-    if answer.failure_modes.is_empty() && answer.lines.is_empty() {
-        page.line("No failure mode knows this.");
-    } else if let Some(text) = unknown_lines(answer.unknown_lines) {
-        page.blank();
+    if let Some(text) = unknown_lines(answer) {
+        if !answer.lines.is_empty() {
+            page.blank();
+        }
         page.paragraph(0, &text, 2);
     }
     page.finish()

@@ -1,5 +1,6 @@
 //! Diagnoses made by hand for the tests of the renderers.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first thing that is wrong")]
+#![allow(dead_code, reason = "every file uses another part")]
 
 use plimsoll_model::diagnosis::*;
 use plimsoll_model::{EntityId, Evidence, Time};

@@ -124,3 +124,43 @@ fn without_id(stem: &str) -> Option<&str> {
     let is_id = id.len() >= 12 && id.bytes().all(|b| b.is_ascii_hexdigit());
     (is_id && !name.is_empty()).then_some(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_bundle_are_known_below_any_folder() {
+        let unit = |unit: &str| Kind::Log(LogOrigin::Unit { unit: unit.into(), node: None });
+        let id = "0123456789abcdef";
+        for (path, kind, machine) in [
+            ("b/bootstrap/journals/bootkube.log".into(), Some(unit("bootkube")), "bootstrap"),
+            ("bootstrap/journals/journal.log.gz".into(), Some(Kind::Journal), "bootstrap"),
+            ("unit-status/kubelet.service.log".into(), Some(unit("kubelet")), "bootstrap"),
+            ("control-plane/fd00::5/journals/crio.log".into(), Some(unit("crio")), "fd00::5"),
+            (
+                format!("bootstrap/containers/kube-apiserver-{id}.log"),
+                Some(container("kube-apiserver")),
+                "bootstrap",
+            ),
+            (format!("bootstrap/pods/ironic-{id}.inspect"), Some(Kind::Labels), "bootstrap"),
+            ("bootstrap/containers/short-0123.log".into(), None, ""),
+            ("rendered-assets/openshift/manifests/x.yaml".into(), None, ""),
+            ("auth/kubeconfig".into(), None, ""),
+        ] {
+            let found = find(&path.split('/').collect::<Vec<_>>());
+            let name = found.as_ref().and_then(|f| f.machine.as_ref()?.name.clone());
+            assert_eq!(name.as_deref().unwrap_or_default(), machine, "{path}");
+            assert_eq!(found.map(|found| found.kind), kind, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_journal_of_an_agent_gather_is_known_and_so_is_the_log_of_the_installer() {
+        let found = |path: &str| find(&path.split('/').collect::<Vec<_>>()).map(|found| found.kind);
+        assert_eq!(found("agent-gather/journal.export"), Some(Kind::Export));
+        let installer = Some(Kind::Log(LogOrigin::Installer));
+        assert_eq!(found("ocp/.openshift_install.log"), installer);
+        assert_eq!(found("ocp/.openshift_install_state.json"), None);
+    }
+}

@@ -69,3 +69,31 @@ fn container(namespace: &str, pod: &str, name: &str) -> Kind {
         era: Era::Current,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_and_excerpts_of_an_archive_are_known() {
+        for (path, object) in [
+            ("config/version.json", "clusterversions - version"),
+            ("x/config/clusteroperator/etcd.json", "clusteroperators - etcd"),
+            ("config/clusteroperator/operator.openshift.io/etcd/cluster.json", "etcds - cluster"),
+            ("config/node/m-0.json", "nodes - m-0"),
+            ("config/pod/ns/p.json", "pods ns p"),
+            ("conditional/namespaces/ns/pods/p/p.json", "pods ns p"),
+        ] {
+            let found = find(&path.split('/').collect::<Vec<_>>());
+            let Some(Found { kind: Kind::Object(place), .. }) = found else { panic!("{path}") };
+            let namespace = place.namespace.as_deref().unwrap_or("-");
+            let shown = format!("{} {namespace} {}", place.plural, place.name.unwrap());
+            assert_eq!(shown, object, "{path}");
+        }
+        for path in ["config/pod/ns/logs/p/errors.log", "config/node/logs/m-0.log"] {
+            let found = find(&path.split('/').collect::<Vec<_>>()).unwrap();
+            assert!(matches!(found.kind, Kind::Excerpt(_)), "{path}");
+        }
+        assert!(find(&["config", "secrets", "openshift-config", "support", "data.json"]).is_none());
+    }
+}

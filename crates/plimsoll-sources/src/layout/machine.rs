@@ -59,3 +59,39 @@ fn container_log(pod: &str, container: &str, file: &str) -> Option<Kind> {
         era: if rest.is_empty() { Era::Current } else { Era::Rotated },
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str) -> Option<(Kind, usize, Option<&'static str>, Layout)> {
+        let found = find(&path.split('/').collect::<Vec<_>>())?;
+        let machine = found.machine?;
+        Some((found.kind, machine.below, machine.whole, found.layout))
+    }
+
+    #[test]
+    fn files_of_a_node_are_known_below_any_folder() {
+        let (node, sos) = (Layout::Node, Layout::Sosreport);
+        let kubernetes = Some("etc/kubernetes");
+        assert_eq!(found("x/etc/hostname"), Some((Kind::HostName, 2, None, node)));
+        let kubeconfig = "etc/kubernetes/kubeconfig";
+        assert_eq!(found(kubeconfig), Some((Kind::Other, 3, kubernetes, node)));
+        let in_report = format!("sosreport-m-0-2025-12-03-abc/{kubeconfig}");
+        assert_eq!(found(&in_report), Some((Kind::Other, 3, None, sos)));
+        let log = found("host/var/log/pods/ns_pod_uid/c/1.log.20251203-010203.gz").unwrap();
+        let container = LogOrigin::Container {
+            namespace: "ns".into(),
+            pod: "pod".into(),
+            container: "c".into(),
+            era: Era::Rotated,
+        };
+        assert_eq!(log.0, Kind::Log(container));
+        assert_eq!(found("var/log/pods/nonsense/c/x.log").unwrap().0, Kind::Other);
+        let journal = "var/log/journal/0123/system.journal";
+        assert_eq!(found(journal).unwrap().0, Kind::BinaryJournal);
+        for other in ["etc/passwd", "etc/shadow", "var/lib/etcd/x", "etc/kubernetes"] {
+            assert_eq!(found(other), None, "{other}");
+        }
+    }
+}

@@ -13,6 +13,7 @@ pub fn find(parts: &[&str]) -> Option<Found> {
     let machine = Inside { below: parts.len() - at, name, whole: None };
     let kind = match &parts[at + 1..] {
         ["host", "hostname"] => Kind::HostName,
+        ["date", "date" | "date_--utc"] => Kind::Timestamp,
         ["kernel", file] if file.starts_with("dmesg") => {
             let name = machine.name.clone().unwrap_or_default();
             Kind::Log(LogOrigin::Console { name })
@@ -54,4 +55,40 @@ pub fn host_of(folder: &str) -> Option<String> {
     })?;
     let case = date > 1 && parts[date - 1].len() >= 6 && is_number(parts[date - 1]);
     Some(parts[..date - usize::from(case)].join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_stands_between_the_name_and_the_date() {
+        for (folder, host) in [
+            ("sosreport-master-0-2025-12-03-abcdefg", Some("master-0")),
+            ("sosreport-m.example.com-01234567-2025-12-03-abcdefg", Some("m.example.com")),
+            ("sosreport-node-2025-2025-12-03-abcdefg", Some("node-2025")),
+            ("sosreport-master-0", None),
+            ("something", None),
+        ] {
+            assert_eq!(host_of(folder).as_deref(), host, "{folder}");
+        }
+    }
+
+    #[test]
+    fn journals_are_known_by_the_command_that_wrote_them() {
+        let unit = |unit: &str| Some(Kind::Log(LogOrigin::Unit { unit: unit.into(), node: None }));
+        for (file, kind) in [
+            ("journalctl_--no-pager", Some(Kind::Journal)),
+            ("journalctl_--no-pager_--boot_-1", Some(Kind::Journal)),
+            ("journalctl_--no-pager.tailed", Some(Kind::Journal)),
+            ("journalctl_--no-pager_--unit_kubelet", unit("kubelet")),
+            ("journalctl_--no-pager_--unit_crio.service_--boot", unit("crio")),
+            ("journalctl_--no-pager_--unit_a_--unit_b", Some(Kind::Journal)),
+            ("journalctl_--disk-usage", None),
+            ("journalctl_--no-pager_--output_verbose", None),
+            ("systemctl_list-units", None),
+        ] {
+            assert_eq!(journal(file), kind, "{file}");
+        }
+    }
 }

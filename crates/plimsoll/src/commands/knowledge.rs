@@ -95,7 +95,9 @@ fn problem(error: LoadError) -> Problem {
 fn cases_of(files: &[PackFile]) -> (Vec<CaseFile>, Vec<Problem>) {
     let mut found = Vec::new();
     let mut problems = Vec::new();
-    let is_case = |file: &&PackFile| file.path.contains("tests/") && file.path.ends_with(".md");
+    let is_case = |file: &&PackFile| {
+        file.path.ends_with(".md") && file.path.rsplit('/').nth(1) == Some("tests")
+    };
     for file in files.iter().filter(is_case) {
         let path = file.path.clone();
         match parse_cases(&file.text) {
@@ -123,6 +125,7 @@ fn uncovered(pack: &Pack, own: &[PackFile], cases: &[CaseFile]) -> Vec<Problem> 
             recovers: state.recovered.is_some(),
             path: state.at.path.clone(),
             line: state.at.line,
+            column: state.at.column,
         })
         .collect();
     let edges = pack.causes.iter().filter(|edge| own.contains(edge.at.path.as_str()));
@@ -133,11 +136,12 @@ fn uncovered(pack: &Pack, own: &[PackFile], cases: &[CaseFile]) -> Vec<Problem> 
             keeps: edge.keeps,
             path: edge.at.path.clone(),
             line: edge.at.line,
+            column: edge.at.column,
         })
         .collect();
     let found = untested(cases, &states, &edges).into_iter();
     found
-        .map(|at| Problem { path: at.path, line: at.line, column: 1, message: at.message })
+        .map(|at| Problem { path: at.path, line: at.line, column: at.column, message: at.message })
         .collect()
 }
 

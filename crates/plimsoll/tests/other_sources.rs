@@ -1,0 +1,173 @@
+//! A cluster told by other sources than a must-gather: each alone, and mixed.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::path::Path;
+
+use plimsoll_lab::base::{SOURCE_NAMES, base};
+use plimsoll_lab::edit::{apply, parse_edits};
+use plimsoll_lab::{Tree, sources_of, write_folder};
+use plimsoll_model::diagnosis::Verdict;
+use plimsoll_model::snapshot::{GapStatus, Snapshot};
+use plimsoll_model::{Diagnosis, EntityId, FactBase, Value};
+use plimsoll_sources::{NoProgress, read, read_tree};
+use support::PACK;
+
+const KINDS: [(&str, &str); 5] = [
+    ("bootstrap-bundle", "log-bundle"),
+    ("agent-gather", "agent-gather"),
+    ("sosreport", "sosreport"),
+    ("node-root", "node"),
+    ("insights", "insights"),
+];
+
+/// The kubelet of master-1 has lost who it is.
+const ANONYMOUS: &str = "journal kubelet master-1 from=-3h to=-1m every=30s klog=E \"reflector.go:158] \\\"Unhandled Error\\\" err=\\\"k8s.io/client-go/informers/factory.go:160: Failed to watch *v1.Node: failed to list *v1.Node: nodes \\\\\\\"master-1\\\\\\\" is forbidden: User \\\\\\\"system:anonymous\\\\\\\" cannot list resource \\\\\\\"nodes\\\\\\\" in API group \\\\\\\"\\\\\\\" at the cluster scope\\\"\"\n";
+
+fn snapshot(name: &str, tree: &Tree) -> Snapshot {
+    read_tree(name, tree, &plimsoll_engine::needs(&PACK))
+}
+
+fn facts(snapshot: &Snapshot) -> FactBase {
+    plimsoll_engine::facts::extract(&PACK, snapshot).0
+}
+
+fn broken() -> Tree {
+    let mut gather = base("metal-3-2").unwrap();
+    apply(&mut gather, &parse_edits(ANONYMOUS, 1).unwrap()).unwrap();
+    gather
+}
+
+fn roots(diagnosis: &Diagnosis) -> Vec<String> {
+    diagnosis.roots.iter().map(|root| format!("{} {}", root.id, root.entity)).collect()
+}
+
+#[test]
+fn every_source_is_known_for_what_it_is_and_finds_nothing_in_a_healthy_cluster() {
+    for name in SOURCE_NAMES {
+        let read = snapshot(name, &base(name).unwrap());
+        let kind = KINDS.iter().find(|(base, _)| *base == name).unwrap().1;
+        assert_eq!(read.sources[0].kind, kind);
+        let bad: Vec<_> = read.sources[0]
+            .gaps
+            .iter()
+            .filter(|gap| gap.status != GapStatus::NotCollected)
+            .collect();
+        assert!(bad.is_empty(), "{name}: {bad:?}");
+        let diagnosis = plimsoll_engine::diagnose(&PACK, &read);
+        assert!(diagnosis.roots.is_empty(), "{name}: {:?}", roots(&diagnosis));
+        assert!(diagnosis.unexplained.is_empty(), "{name}: {:?}", diagnosis.unexplained);
+        assert!(
+            matches!(diagnosis.verdict, Verdict::NotProvable | Verdict::Healthy),
+            "{name}: {:?}",
+            diagnosis.verdict
+        );
+    }
+}
+
+#[test]
+fn a_fault_in_a_journal_is_found_in_every_source_that_has_the_journal() {
+    let gather = broken();
+    for (name, tree) in [
+        ("log-bundle", sources_of::log_bundle(&gather)),
+        ("agent-gather", sources_of::agent_gather(&gather, "master-1")),
+        ("sosreport", sources_of::sosreport(&gather, "master-1")),
+    ] {
+        let diagnosis = plimsoll_engine::diagnose(&PACK, &snapshot(name, &tree));
+        assert_eq!(roots(&diagnosis), ["kubelet-anonymous Node/master-1"], "{name}");
+        let proof = &diagnosis.roots[0].evidence[0];
+        assert_eq!(proof.source, name);
+        let file = tree.get(&proof.path);
+        let is_gzip = proof.path.ends_with(".gz");
+        if let Some(text) = file.filter(|_| !is_gzip) {
+            let line = usize::try_from(proof.line.unwrap()).unwrap() - 1;
+            let text = String::from_utf8_lossy(text);
+            assert!(text.lines().nth(line).unwrap().contains("system:anonymous"), "{name}");
+        }
+    }
+    let of_other = sources_of::sosreport(&gather, "master-0");
+    let none = roots(&plimsoll_engine::diagnose(&PACK, &snapshot("s", &of_other)));
+    assert_eq!(none, Vec::<String>::new());
+}
+
+#[test]
+fn a_node_root_tells_what_is_on_the_disk() {
+    let base = facts(&snapshot("node", &base("node-root").unwrap()));
+    let node = &base.entities[&EntityId::cluster_scoped("Node", "master-0")];
+    let fact = |path: &str| {
+        let mut keys = path.split('.');
+        let first = node.facts.get(keys.next().unwrap());
+        first.and_then(|value| keys.try_fold(value, |value, key| value.get(key))).cloned()
+    };
+    let text = |path: &str| fact(path).and_then(|value| value.text().map(str::to_string));
+    assert_eq!(fact("kubeletCert.exists"), Some(Value::Bool(true)));
+    assert!(text("kubeletCert.subject").unwrap().contains("system:node:master-0"));
+    assert!(matches!(fact("kubeletCert.notAfter"), Some(Value::Time(_))));
+    assert_eq!(text("kubeletUser").unwrap(), "system:node:master-0");
+    assert_eq!(fact("bootstrapKubeconfig.exists"), Some(Value::Bool(true)));
+    assert_eq!(fact("apiserverUrlEnv.exists"), Some(Value::Bool(true)));
+    assert!(fact("manifests").unwrap().texts().any(|name| name == "etcd-pod.yaml"));
+    assert_eq!(fact("cni"), Some(vec!["00-multus.conf"].into()));
+    assert!(text("diskConfig").unwrap().starts_with("rendered-master-"));
+    assert_eq!(fact("mcsContent"), fact("diskConfig"));
+    assert!(node.provenance["kubeletCert"][0].path.starts_with("var/lib/kubelet/pki/"));
+}
+
+#[test]
+fn what_is_not_on_the_disk_is_told_only_where_all_of_it_was_seen() {
+    let mut root = base("node-root").unwrap();
+    root.retain(|path, _| !path.contains("pki/") && !path.contains("cni/"));
+    let node = EntityId::cluster_scoped("Node", "master-0");
+    let of = |tree: &Tree| facts(&snapshot("node", tree)).entities[&node].facts.clone();
+    let seen = of(&root);
+    assert_eq!(seen["kubeletCert"].get("exists"), Some(&Value::Bool(false)));
+    assert_eq!(seen["cni"], Value::List(vec![]));
+    root.retain(|path, _| !path.starts_with("var/lib/kubelet/"));
+    assert!(!of(&root).contains_key("kubeletCert"));
+    let report = of(&base("sosreport").unwrap());
+    assert!(!report.contains_key("cni") && !report.contains_key("bootstrapKubeconfig"));
+    assert_eq!(report["clock"].get("synchronised"), Some(&Value::Bool(true)));
+    assert!(format!("{:?}", report["disks"]).contains("/var"));
+}
+
+#[test]
+fn no_credential_is_kept() {
+    for name in SOURCE_NAMES {
+        let read = snapshot(name, &base(name).unwrap());
+        for (path, bytes) in &read.files {
+            let text = String::from_utf8_lossy(bytes);
+            assert!(!text.contains("PRIVATE KEY") && !text.contains("not-a-real"), "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn several_sources_describe_one_cluster() {
+    let gather = broken();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, tree: &Tree| {
+        let path = folder.path().join(name);
+        write_folder(tree, &path).unwrap();
+        path
+    };
+    let mut healthy_journals = gather.clone();
+    healthy_journals.retain(|path, _| !path.starts_with("host_service_logs/"));
+    let root = write("root", &sources_of::node_root(&gather, "master-1"));
+    let node = Path::new(&format!("node:{}", root.display())).to_path_buf();
+    let paths = [
+        write("must-gather.local.1", &healthy_journals),
+        write("sos", &sources_of::sosreport(&gather, "master-1")),
+        node,
+    ];
+    let read = read(&paths, &plimsoll_engine::needs(&PACK), &NoProgress).unwrap();
+    let kinds: Vec<&str> = read.sources.iter().map(|source| source.kind.as_str()).collect();
+    assert_eq!(kinds, ["must-gather", "sosreport", "node"]);
+    let master = &facts(&read).entities[&EntityId::cluster_scoped("Node", "master-1")];
+    assert!(
+        ["ready", "clock", "kubeletCert", "logs"].iter().all(|f| master.facts.contains_key(*f))
+    );
+    let diagnosis = plimsoll_engine::diagnose(&PACK, &read);
+    assert_eq!(roots(&diagnosis), ["kubelet-anonymous Node/master-1"]);
+}
