@@ -174,7 +174,9 @@ fn the_plan_is_the_same_each_time_and_holds_every_class() {
 fn every_fault_can_be_made() {
     let faults = faults();
     let mut failures = Vec::new();
-    for spec in corpus::plan(&faults, 1).iter().filter(|spec| spec.class == Class::Single) {
+    let specs = corpus::plan(&faults, 1);
+    // Each fault stands there twice, on two clusters; the score makes the others.
+    for spec in specs.iter().filter(|spec| spec.class == Class::Single).step_by(2) {
         if let Err(error) = spec.make() {
             failures.push(error.to_string());
         }

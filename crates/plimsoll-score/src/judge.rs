@@ -145,6 +145,29 @@ fn chains(names: &Names, truth: &Truth, d: &Diagnosis, judgement: &mut Judgement
         links.iter().filter(both).filter(|(from, to)| leads(&said, from, to)).count();
 }
 
+/// What of an answer the truth does not hold: edges that are not so, symptoms that are nowhere.
+pub fn doubts(names: &Names, truth: &Truth, d: &Diagnosis) -> Vec<String> {
+    let states: Vec<&StateRef> = truth.roots.iter().chain(&truth.symptoms).collect();
+    let links: Vec<(&StateRef, &StateRef)> = truth.links.iter().map(|(a, b)| (a, b)).collect();
+    let mut found = Vec::new();
+    for edge in &d.edges {
+        if let (Some(from), Some(to)) =
+            (names.in_truth(&edge.from, &states), names.in_truth(&edge.to, &states))
+            && from != to
+            && !leads(&links, from, to)
+        {
+            found.push(format!("not so: {} {} -> {} {}", from.id, from.entity, to.id, to.entity));
+        }
+    }
+    let placed = placed(d);
+    for symptom in &truth.symptoms {
+        if !placed.iter().any(|said| names.means(said, symptom)) {
+            found.push(format!("nowhere: {} {}", symptom.id, symptom.entity));
+        }
+    }
+    found
+}
+
 /// Whether there is a way from one state to the other.
 fn leads(links: &[(&StateRef, &StateRef)], from: &StateRef, to: &StateRef) -> bool {
     let mut seen: BTreeSet<&StateRef> = BTreeSet::new();
@@ -162,8 +185,8 @@ fn leads(links: &[(&StateRef, &StateRef)], from: &StateRef, to: &StateRef) -> bo
     false
 }
 
-/// A symptom is covered when the answer places it: as a root, in a chain or among the unexplained.
-fn coverage(names: &Names, truth: &Truth, d: &Diagnosis, judgement: &mut Judgement) {
+/// What the answer places: as a root, in a chain or among the unexplained.
+fn placed(d: &Diagnosis) -> BTreeSet<StateRef> {
     let mut placed: BTreeSet<StateRef> = d.unexplained.iter().cloned().collect();
     for root in &d.roots {
         placed.insert(StateRef { id: root.id.clone(), entity: root.entity.clone() });
@@ -171,6 +194,11 @@ fn coverage(names: &Names, truth: &Truth, d: &Diagnosis, judgement: &mut Judgeme
     }
     placed.extend(d.edges.iter().flat_map(|edge| [edge.from.clone(), edge.to.clone()]));
     placed.extend(d.deadlocks.iter().flat_map(|ring| ring.members.iter().cloned()));
+    placed
+}
+
+fn coverage(names: &Names, truth: &Truth, d: &Diagnosis, judgement: &mut Judgement) {
+    let placed = placed(d);
     judgement.symptoms = truth.symptoms.len();
     judgement.covered = truth
         .symptoms

@@ -20,7 +20,7 @@ use plimsoll_model::Diagnosis;
 use plimsoll_model::diagnosis::StateRef;
 use rayon::prelude::*;
 
-use judge::{Judgement, Names, judge};
+use judge::{Judgement, Names, doubts, judge};
 use tally::{Ablations, Row};
 
 /// Every run makes the same corpus; another one shows whether the rules fit this one only.
@@ -177,9 +177,13 @@ fn one(pack: &Pack, names: &Names, spec: &Spec<'_>, args: &Args) -> Result<Done>
             set_cover: right(study.named(baselines::set_cover(&study.graph))),
         }
     });
-    let line = (args.verbose || args.case.is_some())
+    let mut line = (args.verbose || args.case.is_some())
         .then(|| failed(spec, &scenario, &judgement, &diagnosis))
         .flatten();
+    if args.case.is_some() {
+        let doubts = doubts(names, &scenario.truth, &diagnosis);
+        line = Some(line.into_iter().chain(doubts).collect::<Vec<_>>().join("\n"));
+    }
     Ok(Done { row: Row { class: spec.class, judgement, ablations }, line })
 }
 

@@ -129,7 +129,8 @@ impl Spec<'_> {
         let onsets: Vec<Timestamp> =
             self.faults.iter().map(|_| self.onset(&params, &mut dice)).collect();
         for ((fault, node), onset) in self.faults.iter().zip(&picked).zip(&onsets) {
-            if never_joins(fault) {
+            // Where the fault is over, the machine has joined after all.
+            if never_joins(fault) && self.class != Class::Recovered {
                 leave_out(&mut params, node, *onset);
             }
         }

@@ -241,7 +241,7 @@ mod tests {
     fn a_fault_is_read() {
         let twice = format!("{TEXT}\n{TEXT}");
         let faults = parse_faults("f.md", &twice).unwrap();
-        assert_eq!((faults.len(), faults[1].breaks[1].line), (2, 35));
+        assert_eq!((faults.len(), faults[1].breaks[1].line), (2, 34));
         let fault = &faults[0];
         assert_eq!(fault.id, "kubelet-anonymous");
         assert_eq!(fault.roots, [("kubelet-anonymous".into(), "Node/{node}".into())]);
