@@ -112,7 +112,7 @@ pub fn agent_gather(gather: &Tree, node: &str) -> Tree {
     let own = journal(gather).into_iter().filter(|line| line.host == node);
     let mut lines: Vec<Line> = own.chain(lines_before(now, node, &AGENT)).collect();
     lines.sort_by_key(|line| line.time);
-    let export: Vec<u8> = lines.iter().flat_map(|line| export_entry(line)).collect();
+    let export: Vec<u8> = lines.iter().flat_map(export_entry).collect();
     let files = [
         ("journal.export", export),
         ("df", b"Filesystem      Size  Used Avail Use% Mounted on\n/dev/loop0      1.0G  1.0G     0 100% /run/media/iso\n/dev/sda4       120G   14G  106G  12% /var\n".to_vec()),
