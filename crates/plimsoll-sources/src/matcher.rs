@@ -3,8 +3,8 @@
 //! A log is searched for the first literal of every signature that is meant for it. Only a line
 //! that holds one is looked at more closely: which literals stand in it, then the pattern.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use plimsoll_model::LogOrigin;
@@ -16,8 +16,12 @@ use regex::bytes::Regex;
 pub struct Matchers<'n> {
     signatures: &'n [Signature],
     /// `None` where the signature has no pattern.
-    patterns: Vec<Option<Regex>>,
+    patterns: Vec<Option<Arc<Pattern>>>,
     usable: Vec<usize>,
+    /// Each selector once, with the signatures that name it.
+    selectors: BTreeMap<&'n str, Vec<usize>>,
+    /// Signatures that mean every log.
+    everywhere: Vec<usize>,
     made: Mutex<BTreeMap<Vec<usize>, Option<Arc<Matcher>>>>,
 }
 
@@ -35,7 +39,26 @@ struct Rule {
     /// Index into `Needs::signatures`.
     signature: usize,
     literals: Vec<usize>,
-    pattern: Option<Regex>,
+    pattern: Option<Arc<Pattern>>,
+}
+
+/// Compiled when a line first holds every literal of its signature: most never do.
+struct Pattern {
+    text: String,
+    made: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    /// `None` when it is not a regular expression.
+    fn new(text: &str) -> Option<Self> {
+        let parsed = regex_syntax::ParserBuilder::new().utf8(false).build().parse(text);
+        parsed.is_ok().then(|| Self { text: text.into(), made: OnceLock::new() })
+    }
+
+    /// `None` when it is too large to be compiled: it matches nothing.
+    fn regex(&self) -> Option<&Regex> {
+        self.made.get_or_init(|| Regex::new(&self.text).ok()).as_ref()
+    }
 }
 
 /// A signature that matched a line.
@@ -53,13 +76,13 @@ impl<'n> Matchers<'n> {
         let mut usable = Vec::with_capacity(signatures.len());
         let mut gaps = Vec::new();
         for (index, signature) in signatures.iter().enumerate() {
-            let pattern = signature.pattern.as_deref().map(Regex::new).transpose();
+            let pattern = signature.pattern.as_deref().map(Pattern::new);
             let why = match &pattern {
-                Err(_) => Some("its pattern is not a regular expression"),
-                Ok(_) if signature.contains.first().is_none_or(String::is_empty) => {
+                Some(None) => Some("its pattern is not a regular expression"),
+                _ if signature.contains.first().is_none_or(String::is_empty) => {
                     Some("it names no text to look for")
                 }
-                Ok(_) => None,
+                _ => None,
             };
             match why {
                 None => usable.push(index),
@@ -69,18 +92,26 @@ impl<'n> Matchers<'n> {
                     why: why.into(),
                 }),
             }
-            patterns.push(pattern.ok().flatten());
+            patterns.push(pattern.flatten().map(Arc::new));
         }
-        (Self { signatures, patterns, usable, made: Mutex::default() }, gaps)
+        let mut selectors: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for &index in &usable {
+            for selector in &signatures[index].logs {
+                selectors.entry(selector).or_default().push(index);
+            }
+        }
+        let means_all = |index: &usize| signatures[*index].logs.is_empty();
+        let everywhere = usable.iter().copied().filter(means_all).collect();
+        let made = Mutex::default();
+        (Self { signatures, patterns, usable, selectors, everywhere, made }, gaps)
     }
 
     /// `None` when no signature is meant for this log.
     pub fn for_log(&self, origin: &LogOrigin) -> Option<Arc<Matcher>> {
-        let meant = |index: &usize| {
-            let logs = &self.signatures[*index].logs;
-            logs.is_empty() || logs.iter().any(|selector| origin.matches(selector))
-        };
-        self.of(self.usable.iter().copied().filter(meant).collect())
+        let named = self.selectors.iter().filter(|(selector, _)| origin.matches(selector));
+        let meant = named.flat_map(|(_, signatures)| signatures).chain(&self.everywhere);
+        let meant: BTreeSet<usize> = meant.copied().collect();
+        self.of(meant.into_iter().collect())
     }
 
     /// For text of which the log is not known.
@@ -155,6 +186,7 @@ impl Matcher {
 impl Rule {
     fn captures(&self, line: &[u8]) -> Option<Vec<(String, String)>> {
         let Some(pattern) = &self.pattern else { return Some(Vec::new()) };
+        let pattern = pattern.regex()?;
         if pattern.captures_len() == 1 {
             return pattern.is_match(line).then(Vec::new);
         }

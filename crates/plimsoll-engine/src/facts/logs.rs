@@ -35,13 +35,9 @@ struct Found {
 }
 
 pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
+    let selected = Selected::new(pack, snapshot);
     for (index, rule) in pack.signatures.iter().enumerate() {
-        let logs: Vec<usize> = (0..snapshot.logs.len())
-            .filter(|log| {
-                let origin = &snapshot.logs[*log].origin;
-                rule.spec.logs.is_empty() || rule.spec.logs.iter().any(|s| origin.matches(s))
-            })
-            .collect();
+        let logs = selected.logs(rule);
         let mut found: BTreeMap<EntityId, Found> = BTreeMap::new();
         for log in &logs {
             let log = &snapshot.logs[*log];
@@ -91,6 +87,33 @@ fn is_over(pack: &Pack, rule: &SignatureRule, snapshot: &Snapshot, hits: &LogHit
         && snapshot.hits.iter().any(|end| {
             end.log == hits.log && end.last.line > hits.last.line && ends(end) && same_host(end)
         })
+}
+
+/// The logs of each selector, found once: signatures share them.
+struct Selected<'s> {
+    by_selector: BTreeMap<&'s str, Vec<usize>>,
+    count: usize,
+}
+
+impl<'s> Selected<'s> {
+    fn new(pack: &'s Pack, snapshot: &Snapshot) -> Self {
+        let mut by_selector: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for selector in pack.signatures.iter().flat_map(|rule| &rule.spec.logs) {
+            by_selector.entry(selector).or_insert_with(|| {
+                let logs = snapshot.logs.iter().enumerate();
+                logs.filter(|(_, log)| log.origin.matches(selector)).map(|(at, _)| at).collect()
+            });
+        }
+        Self { by_selector, count: snapshot.logs.len() }
+    }
+
+    fn logs(&self, rule: &SignatureRule) -> Vec<usize> {
+        if rule.spec.logs.is_empty() {
+            return (0..self.count).collect();
+        }
+        let named = rule.spec.logs.iter().filter_map(|s| self.by_selector.get(s.as_str()));
+        named.flatten().copied().collect::<BTreeSet<usize>>().into_iter().collect()
+    }
 }
 
 impl Found {

@@ -154,9 +154,11 @@ pub(super) fn ingress_unreachable(world: &World<'_>, error: &str) -> Vec<Next> {
     next
 }
 
+/// What each operator says at each level, and from when to when.
+type Said<'s> = BTreeMap<(&'s str, Level), Vec<(&'s Complaint, Timestamp, Timestamp)>>;
+
 pub(super) fn show(world: &World<'_>, happenings: &[Happening], script: &mut Script) {
-    let mut said: BTreeMap<(&str, Level), Vec<(&Complaint, Timestamp, Timestamp)>> =
-        BTreeMap::new();
+    let mut said: Said<'_> = BTreeMap::new();
     for happening in happenings {
         if let What::Complains(complaint) = &happening.what {
             let cause =
@@ -254,12 +256,7 @@ fn of_own_resource(
     script.condition(target, part, (status, reason, message), since);
 }
 
-fn version(
-    world: &World<'_>,
-    happenings: &[Happening],
-    said: &BTreeMap<(&str, Level), Vec<(&Complaint, Timestamp, Timestamp)>>,
-    script: &mut Script,
-) {
+fn version(world: &World<'_>, happenings: &[Happening], said: &Said<'_>, script: &mut Script) {
     let version = &world.params.version;
     let named = |level: Level| -> Vec<&str> {
         said.keys().filter(|(_, of)| *of == level).map(|(operator, _)| *operator).collect()
