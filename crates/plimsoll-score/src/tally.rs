@@ -176,7 +176,7 @@ fn ablations(rows: &[Row]) -> String {
         shown(ratio((count, within.len())))
     };
     let mut out = String::from(
-        "\nExact root set by                  single  deleted  pairs  nothing wrong\n",
+        "\nExact root set, every third case    single  deleted  pairs  nothing wrong\n",
     );
     let mut line = |name: &str, right: &dyn Fn(&Row, &Ablations) -> bool| {
         let [single, deleted, pairs, well] = groups.map(|(_, is_in)| share(is_in, right));
