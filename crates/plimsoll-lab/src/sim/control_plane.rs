@@ -221,8 +221,8 @@ pub(super) fn show(world: &World<'_>, happenings: &[Happening], script: &mut Scr
                         from: *at,
                         to: Some(world.now),
                         every_seconds: 90,
-                        klog: 'W',
-                        text: "etcd: apply request took too long",
+                        klog: None,
+                        text: r#"{"level":"warn","caller":"etcdserver/util.go:170","msg":"apply request took too long","took":"1.204518773s","expected-duration":"200ms","prefix":"read-only range ","request":"key:\"/kubernetes.io/health\" ","response":"range_response_count:0 size:6"}"#,
                     };
                     script.log(("openshift-etcd", &format!("etcd-{master}"), "etcd"), &line);
                 }

@@ -96,7 +96,7 @@ pub(super) fn show(world: &World<'_>, happenings: &[Happening], script: &mut Scr
                     from: *at,
                     to: Some(world.now),
                     every_seconds: 60,
-                    klog: 'E',
+                    klog: Some('E'),
                     text: "kubelet.go:2902] \"Container runtime network not ready\" networkReady=\"NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: no CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network provider started?\"",
                 },
             ),

@@ -154,11 +154,14 @@ pub(super) fn ingress_unreachable(world: &World<'_>, error: &str) -> Vec<Next> {
     next
 }
 
-/// What each operator says at each level, and from when to when.
-type Said<'s> = BTreeMap<(&'s str, Level), Vec<(&'s Complaint, Timestamp, Timestamp)>>;
+/// A complaint, when it was made, and when its cause happened.
+type Heard<'c> = (&'c Complaint, Timestamp, Timestamp);
+
+/// By operator and level.
+type Board<'c> = BTreeMap<(&'c str, Level), Vec<Heard<'c>>>;
 
 pub(super) fn show(world: &World<'_>, happenings: &[Happening], script: &mut Script) {
-    let mut said: Said<'_> = BTreeMap::new();
+    let mut said: Board<'_> = BTreeMap::new();
     for happening in happenings {
         if let What::Complains(complaint) = &happening.what {
             let cause =
@@ -180,7 +183,7 @@ fn report(
     world: &World<'_>,
     happenings: &[Happening],
     (operator, level): (&str, Level),
-    complaints: &[(&Complaint, Timestamp, Timestamp)],
+    complaints: &[Heard<'_>],
     script: &mut Script,
 ) {
     let (kind, status) = match level {
@@ -256,7 +259,7 @@ fn of_own_resource(
     script.condition(target, part, (status, reason, message), since);
 }
 
-fn version(world: &World<'_>, happenings: &[Happening], said: &Said<'_>, script: &mut Script) {
+fn version(world: &World<'_>, happenings: &[Happening], said: &Board<'_>, script: &mut Script) {
     let version = &world.params.version;
     let named = |level: Level| -> Vec<&str> {
         said.keys().filter(|(_, of)| *of == level).map(|(operator, _)| *operator).collect()

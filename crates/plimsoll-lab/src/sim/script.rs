@@ -20,7 +20,8 @@ pub(super) struct Line<'a> {
     pub from: Timestamp,
     pub to: Option<Timestamp>,
     pub every_seconds: i64,
-    pub klog: char,
+    /// None: the text is the whole line.
+    pub klog: Option<char>,
     pub text: &'a str,
 }
 
@@ -119,7 +120,7 @@ fn repeated(line: &Line<'_>) -> Repeated {
         from: When::At(line.from),
         to: line.to.map(When::At),
         every_seconds: line.every_seconds,
-        klog: Some(line.klog),
+        klog: line.klog,
         text: line.text.into(),
     }
 }
