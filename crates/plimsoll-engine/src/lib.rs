@@ -19,7 +19,7 @@ mod verdict;
 use plimsoll_causes::{Confidence, Explanation, Graph, RootFinding};
 use plimsoll_model::{Diagnosis, Needs, Snapshot};
 
-pub use pack::{LoadError, Pack, PackFile};
+pub use pack::{LoadError, Pack, PackFile, Role};
 pub use study::{Study, study};
 pub use suppress::Suppression;
 

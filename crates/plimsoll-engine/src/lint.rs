@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::facts::installer;
 use crate::pack::{LoadError, Pack, PackFile, Place};
 use crate::{page, symptoms};
 
@@ -54,7 +55,8 @@ pub fn problems(pack: &Pack, files: &[PackFile]) -> Vec<LoadError> {
     // A line that says that another one is over is read by the scan itself.
     let by_signatures =
         pack.signatures.iter().flat_map(|rule| rule.over.iter().map(String::as_str));
-    let used: BTreeSet<&str> = by_states.chain(by_guards).chain(by_signatures).collect();
+    let used: BTreeSet<&str> =
+        by_states.chain(by_guards).chain(by_signatures).chain(installer::signatures()).collect();
     for rule in pack.signatures.iter().filter(|rule| own(&rule.at.path)) {
         let id = rule.spec.id.as_str();
         if !used.contains(id) {

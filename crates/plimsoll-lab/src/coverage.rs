@@ -3,9 +3,13 @@
 //!
 //! A state is tested when some case of each kind speaks of it: `fires` (or an incident) in which it is
 //! a root, active, expected or part of a chain; `quiet` in which it is said to be quiet; `unknown` in
-//! which its evidence is missing; and `recovered`, for states that can be over. An edge is tested by
-//! a `chain` line with its two ends next to each other, or, where it only keeps its effect going, by
-//! a `deadlock` line with both.
+//! which its evidence is missing; and, for states that can be over, `recovered` in which it is said to
+//! be recovered, or, where its rule speaks of now alone, to be quiet. An edge is tested by a `chain`
+//! line with its two ends next to each other, under the names that the answer gives them: a more exact
+//! state stands in for the general one that it refines. Where an edge only keeps its effect going, a
+//! `deadlock` line with both will do.
+
+use std::collections::BTreeMap;
 
 use plimsoll_model::diagnosis::{StateRef, Status};
 
@@ -37,6 +41,8 @@ pub struct TestedEdge {
     pub to: String,
     /// It does not start its effect, but keeps it from ending.
     pub keeps: bool,
+    /// Its cause is planned work, which explains exact states by their general names.
+    pub planned: bool,
     pub path: String,
     pub line: u32,
     pub column: u32,
@@ -50,8 +56,13 @@ pub struct Untested {
     pub message: String,
 }
 
-/// Everything that no case tests, by place.
-pub fn untested(files: &[CaseFile], states: &[TestedState], edges: &[TestedEdge]) -> Vec<Untested> {
+/// Everything that no case tests, by place. `refines` has the general state of every exact one.
+pub fn untested(
+    files: &[CaseFile],
+    states: &[TestedState],
+    edges: &[TestedEdge],
+    refines: &BTreeMap<String, String>,
+) -> Vec<Untested> {
     let cases: Vec<&Case> = files.iter().flat_map(|file| &file.cases).collect();
     let mut found = Vec::new();
     for state in states {
@@ -72,7 +83,17 @@ pub fn untested(files: &[CaseFile], states: &[TestedState], edges: &[TestedEdge]
         }
     }
     for edge in edges {
-        if !cases.iter().any(|case| shows(case, edge)) {
+        // A line that is the very words of another edge tests that one.
+        let shown = |from: &str, to: &str| {
+            let stands_for = |exact: &str, general: &str| {
+                exact == general || refines.get(exact).is_some_and(|found| found == general)
+            };
+            (from == edge.from && to == edge.to)
+                || (stands_for(from, &edge.from)
+                    && (to == edge.to || (edge.planned && stands_for(to, &edge.to)))
+                    && !edges.iter().any(|other| other.from == from && other.to == to))
+        };
+        if !cases.iter().any(|case| shows(case, edge, shown)) {
             let line = if edge.keeps { "chain or deadlock" } else { "chain" };
             found.push(Untested {
                 path: edge.path.clone(),
@@ -109,8 +130,10 @@ fn is_quiet(case: &Case, id: &str) -> bool {
 }
 
 fn recovers(case: &Case, id: &str) -> bool {
-    case.expects.iter().any(|expect| {
-        matches!(expect, Expect::State { state, status: Status::Recovered } if state.id == id)
+    case.expects.iter().any(|expect| match expect {
+        Expect::State { state, status: Status::Recovered } => state.id == id,
+        Expect::Quiet { id: quiet, .. } => case.kind == CaseKind::Recovered && quiet == id,
+        _ => false,
     })
 }
 
@@ -127,11 +150,9 @@ fn is_unknown(case: &Case, id: &str) -> bool {
         })
 }
 
-fn shows(case: &Case, edge: &TestedEdge) -> bool {
+fn shows(case: &Case, edge: &TestedEdge, shown: impl Fn(&str, &str) -> bool) -> bool {
     case.expects.iter().any(|expect| match expect {
-        Expect::Chain(states) => {
-            states.windows(2).any(|pair| pair[0].id == edge.from && pair[1].id == edge.to)
-        }
+        Expect::Chain(states) => states.windows(2).any(|pair| shown(&pair[0].id, &pair[1].id)),
         Expect::Deadlock(states) if edge.keeps => {
             let has = |id: &str| states.iter().any(|state| state.id == id);
             has(&edge.from) && has(&edge.to)
@@ -164,6 +185,7 @@ mod tests {
             from: from.into(),
             to: to.into(),
             keeps,
+            planned: false,
             path: "a/case.yaml".into(),
             line: 9,
             column: 3,
@@ -171,7 +193,8 @@ mod tests {
     }
 
     fn messages(files: &[CaseFile], states: &[TestedState], edges: &[TestedEdge]) -> Vec<String> {
-        untested(files, states, edges).into_iter().map(|found| found.message).collect()
+        let refines = BTreeMap::from([("exact".to_string(), "a".to_string())]);
+        untested(files, states, edges, &refines).into_iter().map(|found| found.message).collect()
     }
 
     #[test]
@@ -190,7 +213,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_with_its_place() {
-        let found = untested(&[], &[state("a", true)], &[edge("a", "b", false)]);
+        let found = untested(&[], &[state("a", true)], &[edge("a", "b", false)], &BTreeMap::new());
         assert_eq!((found[0].path.as_str(), found[0].line), ("a/case.yaml", 7));
         let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
         assert_eq!(
@@ -227,5 +250,28 @@ mod tests {
         let files = [file(&[("fires: x", "deadlock a Node/m, b Node/n")])];
         assert!(messages(&files, &[], &[edge("b", "a", true)]).is_empty());
         assert_eq!(messages(&files, &[], &[edge("b", "a", false)]).len(), 1);
+    }
+
+    #[test]
+    fn a_state_that_is_over_may_be_quiet_in_a_case_of_that_kind_only() {
+        let rest = "root a Node/m";
+        let over = file(&[("fires: x", rest), ("recovered: x", "quiet a")]);
+        assert!(!messages(&[over], &[state("a", true)], &[]).join(" ").contains("'recovered'"));
+        let never = file(&[("fires: x", rest), ("quiet: x", "quiet a")]);
+        assert!(messages(&[never], &[state("a", true)], &[]).join(" ").contains("'recovered'"));
+    }
+
+    #[test]
+    fn an_exact_state_stands_in_for_its_general_one() {
+        let cause = file(&[("fires: x", "chain exact Node/m -> b Node/m")]);
+        assert!(messages(&[cause.clone()], &[], &[edge("a", "b", false)]).is_empty());
+        let both = [edge("a", "b", false), edge("exact", "b", false)];
+        assert_eq!(messages(&[cause], &[], &both), ["no chain line shows a -> b"]);
+
+        let effect = file(&[("fires: x", "chain work Node/m -> exact Node/m")]);
+        let of_fault = edge("work", "a", false);
+        let of_work = TestedEdge { planned: true, ..of_fault.clone() };
+        assert!(messages(&[effect.clone()], &[], &[of_work]).is_empty());
+        assert_eq!(messages(&[effect], &[], &[of_fault]).len(), 1);
     }
 }

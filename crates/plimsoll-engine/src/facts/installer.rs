@@ -15,6 +15,11 @@ const CONDITIONS: &[(&str, &str, &str)] = &[
 const HOST_ERROR: &str = "installer-names-host-error";
 const HOST_STATE: &str = "installer-names-host-state";
 
+/// Signatures of the packs that become facts here, and that no rule need read by name.
+pub fn signatures<'a>() -> impl Iterator<Item = &'a str> {
+    CONDITIONS.iter().map(|(signature, _, _)| *signature).chain([HOST_ERROR, HOST_STATE])
+}
+
 pub fn derive(base: &mut FactBase) {
     conditions(base);
     host_errors(base);

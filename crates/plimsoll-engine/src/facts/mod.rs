@@ -15,7 +15,7 @@ mod events;
 mod hardware;
 mod hosts;
 mod ignition;
-mod installer;
+pub(crate) mod installer;
 mod logs;
 mod machine_config;
 mod needs;

@@ -21,6 +21,7 @@ mod network;
 mod nodes;
 mod operators;
 mod pods;
+mod request;
 mod rotation;
 mod secrets;
 mod services;
@@ -38,6 +39,7 @@ pub(crate) use control_plane::revision;
 pub(crate) use metal3::machine_name;
 pub use network::Stack;
 pub(crate) use network::bracketed;
+pub(crate) use request::{client_request, serving_request};
 pub(crate) use secrets::client_certificate;
 
 use crate::sources_of;

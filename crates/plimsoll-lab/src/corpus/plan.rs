@@ -107,8 +107,12 @@ fn compatible(one: &Fault, two: &Fault) -> bool {
                 .iter()
                 .any(|b| a.word == b.word && a.arguments.first() == b.arguments.first())
         });
+    // Where nothing but a log could be gathered there is no place for the evidence of a second fault.
+    let sweeps = |fault: &Fault| fault.edits.1.lines().any(|line| line.starts_with("remove "));
     // One that hides the other, or that says the same of the same thing, makes no pair.
     one.id != two.id
+        && !sweeps(one)
+        && !sweeps(two)
         && one.installing == two.installing
         && names(one).iter().all(|name| !names(two).contains(name))
         && !same_break

@@ -137,6 +137,10 @@ impl Bindings<'_> {
                 return of_node(pool.into());
             }
             "machine" => return of_node(crate::base::machine_name(params, node)),
+            "client-csr" => return of_node(crate::base::client_request(node)),
+            "serving-csr" => {
+                return of_node(crate::base::serving_request(node, params.ip(node)));
+            }
             "other-master" => other(),
             "cluster" => params.cluster.clone(),
             "domain" => params.domain.clone(),

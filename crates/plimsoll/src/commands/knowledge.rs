@@ -1,9 +1,9 @@
 //! `knowledge list`, `lint`, `test` and `pages`. What is a problem is decided by the engine (rules and
 //! pages) and the lab (cases); here it is put together and printed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_engine::{LoadError, Pack, PackFile, explain, lint, symptoms};
+use plimsoll_engine::{LoadError, Pack, PackFile, Role, explain, lint, symptoms};
 use plimsoll_lab::coverage::{CaseFile, TestedEdge, TestedState, untested};
 use plimsoll_lab::{Case, parse_cases};
 use plimsoll_model::knowledge::{
@@ -134,12 +134,16 @@ fn uncovered(pack: &Pack, own: &[PackFile], cases: &[CaseFile]) -> Vec<Problem> 
             from: pack.states[edge.from].id.clone(),
             to: pack.states[edge.to].id.clone(),
             keeps: edge.keeps,
+            planned: pack.states[edge.from].role == Role::Expected,
             path: edge.at.path.clone(),
             line: edge.at.line,
             column: edge.at.column,
         })
         .collect();
-    let found = untested(cases, &states, &edges).into_iter();
+    let refines: BTreeMap<String, String> = (pack.states.iter())
+        .filter_map(|state| Some((state.id.clone(), state.refines.clone()?)))
+        .collect();
+    let found = untested(cases, &states, &edges, &refines).into_iter();
     found
         .map(|at| Problem { path: at.path, line: at.line, column: at.column, message: at.message })
         .collect()
