@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bench, fuzz, generate, shell, tidy};
+use crate::{bench, fuzz, generate, score, shell, tidy};
 
 const CARGO_DENY: &str = "0.20.2";
 const FUZZ_SECONDS: u64 = 20;
@@ -20,6 +20,7 @@ const STEPS: &[Step] = &[
     ("house rules (tidy)", tidy::run),
     ("clippy, warnings are errors", clippy),
     ("tests", tests),
+    ("accuracy on the incident corpus, with its floors", || score::run(&[])),
     ("generated files are current", || generate::run(true)),
     ("licences, bans and sources of dependencies", dependencies),
     ("fuzz every parser", fuzz_parsers),

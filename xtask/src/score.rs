@@ -6,6 +6,6 @@ use crate::shell;
 
 pub fn run(args: &[String]) -> Result<()> {
     let mut command = shell::cargo();
-    command.args(["run", "--quiet", "--package", "plimsoll-score", "--"]).args(args);
+    command.args(["run", "--quiet", "--locked", "--package", "plimsoll-score", "--"]).args(args);
     shell::run(&mut command)
 }
