@@ -241,7 +241,10 @@ impl<'n> Loader<'n> {
         let id = fields.required("id", &mut self.errors);
         let on = fields.required("on", &mut self.errors);
         self.kind_exists(&fields, "on", &on);
-        if let Some((_, file, line)) = self.places.iter().find(|(known, _, _)| *known == id) {
+        let is_known = self.pack.states.iter().any(|known| known.id == id && known.on == on);
+        if let Some((_, file, line)) = self.places.iter().find(|(known, _, _)| *known == id)
+            && is_known
+        {
             self.errors
                 .push(fields.here(format!("state '{id}' is declared already, {file}:{line}")));
         }
@@ -404,7 +407,7 @@ impl<'n> Loader<'n> {
 
     /// Second pass: names to indices.
     fn tie(mut self) -> Result<Pack, Vec<LoadError>> {
-        self.pack.states.sort_by(|a, b| a.id.cmp(&b.id));
+        self.pack.states.sort_by(|a, b| (&a.id, &a.on).cmp(&(&b.id, &b.on)));
         self.check_endings();
         self.pack.signatures.sort_by(|a, b| a.spec.id.cmp(&b.spec.id));
         self.check_references();
@@ -413,9 +416,12 @@ impl<'n> Loader<'n> {
         }
         self.pack.causes.sort_by(|a, b| a.id.cmp(&b.id));
         for (fields, state, how, cost) in std::mem::take(&mut self.checks) {
-            match self.pack.state(&state) {
-                Some(state) => self.pack.checks.push(CheckRule { state, how, cost }),
-                None => self.errors.push(fields.here(format!("no state '{state}'"))),
+            let states = self.pack.states_named(&state);
+            if states.is_empty() {
+                self.errors.push(fields.here(format!("no state '{state}'")));
+            }
+            for state in states {
+                self.pack.checks.push(CheckRule { state, how: how.clone(), cost });
             }
         }
         for (fields, state, action) in std::mem::take(&mut self.breakers) {
@@ -479,22 +485,28 @@ impl<'n> Loader<'n> {
 
     fn cause(&mut self, loose: LooseCause<'n>) {
         let LooseCause { case, fields, from, to } = loose;
-        let (Some(from_index), Some(to_index)) = (self.pack.state(&from), self.pack.state(&to))
-        else {
-            let unknown = if self.pack.state(&from).is_none() { &from } else { &to };
-            self.errors.push(fields.here(format!("no state '{unknown}'")));
+        let (froms, tos) = (self.states_meant(&from), self.states_meant(&to));
+        if let Some(unknown) = [(&froms, &from), (&tos, &to)].iter().find(|(all, _)| all.is_empty())
+        {
+            self.errors.push(fields.here(format!("no state '{}'", unknown.1)));
+            return;
+        }
+        // Of states with one name those are meant that the relation joins.
+        let text = fields.required("via", &mut self.errors);
+        let kind = |index: usize| self.pack.states[index].on.clone();
+        let mut refused = None;
+        let pairs = froms.iter().flat_map(|from| tos.iter().map(move |to| (*from, *to)));
+        let joined = pairs.into_iter().find_map(|(from, to)| {
+            parse_via(&text, &kind(from), &kind(to))
+                .map(|via| (from, to, via))
+                .map_err(|message| refused = refused.take().or(Some(message)))
+                .ok()
+        });
+        let Some((from_index, to_index, via)) = joined else {
+            self.errors.extend(refused.map(|message| fields.here(message)));
             return;
         };
-        let from_kind = self.pack.states[from_index].on.clone();
-        let to_kind = self.pack.states[to_index].on.clone();
-        let via = fields.required("via", &mut self.errors);
-        let via = match parse_via(&via, &from_kind, &to_kind) {
-            Ok(via) => via,
-            Err(message) => {
-                self.errors.push(fields.here(message));
-                return;
-            }
-        };
+        let (from_kind, to_kind) = (kind(from_index), kind(to_index));
         let words = [
             ("always", Likelihood::Always),
             ("usually", Likelihood::Usually),
@@ -525,6 +537,13 @@ impl<'n> Loader<'n> {
             source: fields.required("source", &mut self.errors),
         };
         self.pack.causes.push(rule);
+    }
+
+    /// `clock-skew`, or `Node/clock-skew` where several kinds of things have a state of that name.
+    fn states_meant(&self, name: &str) -> Vec<usize> {
+        let (kind, id) = name.split_once('/').map_or((None, name), |(kind, id)| (Some(kind), id));
+        let is_meant = |index: &usize| kind.is_none_or(|kind| self.pack.states[*index].on == kind);
+        self.pack.states_named(id).filter(is_meant).collect()
     }
 
     fn delay(&mut self, fields: &Fields<'n>) -> (Option<i64>, Option<i64>) {
