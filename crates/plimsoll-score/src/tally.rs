@@ -37,6 +37,7 @@ const FLOORS: &[Floor] = &[
         measure: |sums| 1.0 - sums.share(sums.wrong_confirmed),
     },
     Floor { class: Class::Pair, what: "exact", least: 0.85, measure: |sums| sums.exact() },
+    Floor { class: Class::Order, what: "exact", least: 0.85, measure: |sums| sums.exact() },
     Floor { class: Class::Healthy, what: "no root", least: 1.0, measure: |sums| sums.clean() },
     Floor { class: Class::Upgrading, what: "no root", least: 1.0, measure: |sums| sums.clean() },
     Floor { class: Class::Installing, what: "no root", least: 1.0, measure: |sums| sums.clean() },
@@ -165,10 +166,11 @@ fn ablations(rows: &[Row]) -> String {
         return String::new();
     }
     // In the order of the columns.
-    let groups: [fn(Class) -> bool; 4] = [
+    let groups: [fn(Class) -> bool; 5] = [
         |class| matches!(class, Class::Single | Class::Late | Class::Noisy),
         |class| matches!(class, Class::Deleted30 | Class::Deleted),
         |class| matches!(class, Class::Pair | Class::PairDeleted),
+        |class| class == Class::Order,
         Class::is_well,
     ];
     let share = |is_in: fn(Class) -> bool, right: &dyn Fn(&Row, &Ablations) -> bool| {
@@ -177,11 +179,11 @@ fn ablations(rows: &[Row]) -> String {
         shown(ratio((count, within.len())))
     };
     let mut out = String::from(
-        "\nExact root set, every third case    single  deleted  pairs  nothing wrong\n",
+        "\nExact root set, every third case    single  deleted  pairs  order  nothing wrong\n",
     );
     let mut line = |name: &str, right: &dyn Fn(&Row, &Ablations) -> bool| {
-        let [single, deleted, pairs, well] = groups.map(|is_in| share(is_in, right));
-        out += &format!("{name:<35} {single}    {deleted}  {pairs}          {well}\n");
+        let [single, deleted, pairs, order, well] = groups.map(|is_in| share(is_in, right));
+        out += &format!("{name:<35} {single}    {deleted}  {pairs}  {order}           {well}\n");
     };
     line("the whole inference", &|row, _| row.judgement.exact);
     for (name, right) in methods {

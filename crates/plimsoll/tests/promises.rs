@@ -169,8 +169,7 @@ fn deleting_evidence_of_incidents_confirms_nothing_new() {
 
 /// States that become confirmed when the evidence of their cause is gone: faults of their rules. The
 /// list may only shrink; see also `OPEN` in `rules.rs`.
-const OPEN: [&str; 4] =
-    ["bmc-privilege", "client-csr-pending", "metal3-controller-down", "thanos-refused"];
+const OPEN: [&str; 3] = ["bmc-privilege", "client-csr-pending", "metal3-controller-down"];
 
 #[test]
 fn deleting_evidence_of_single_faults_confirms_nothing_new() {

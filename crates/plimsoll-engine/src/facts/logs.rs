@@ -39,6 +39,7 @@ struct Found {
 
 pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
     let selected = Selected::new(pack, snapshot);
+    let journals = journal_ends(snapshot, base);
     for (index, rule) in pack.signatures.iter().enumerate() {
         let logs = selected.logs(rule);
         let mut found: BTreeMap<EntityId, Found> = BTreeMap::new();
@@ -49,9 +50,10 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
             let is_first = first.is_none_or(|first| log.origin.matches(first));
             for (id, host) in covered(rule, log, base) {
                 let only_by_logs = known_by_logs_alone(base, &id);
+                let end = journal_end(&journals, log, &id);
                 let entry = found.entry(id).or_default();
                 entry.looked |= log.complete && (is_first || only_by_logs);
-                entry.span(log, host.as_deref());
+                entry.until = entry.until.max(end).max(log.end_of(host.as_deref()));
             }
         }
         for hits in snapshot.hits.iter().filter(|hits| hits.signature == index) {
@@ -59,8 +61,9 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
             let Some(id) = target(rule, log, hits, base) else { continue };
             let over = is_over(pack, rule, snapshot, hits);
             let recent = if over || is_old(log, hits, snapshot.now) { 0 } else { hits.recent };
+            let end = journal_end(&journals, log, &id);
             let entry = found.entry(id).or_default();
-            entry.span(log, hits.host.as_deref());
+            entry.until = entry.until.max(end).max(log.end_of(hits.host.as_deref()));
             entry.open += if over { 0 } else { hits.count };
             entry.count += hits.count;
             entry.runs.push((log.end_of(hits.host.as_deref()), recent, hits.run.time));
@@ -128,10 +131,34 @@ impl<'s> Selected<'s> {
     }
 }
 
-impl Found {
-    /// The time that was looked through.
-    fn span(&mut self, log: &LogFile, host: Option<&str>) {
-        self.until = self.until.max(log.end_of(host));
+/// Units that speak only when something happens. Others talk all the time, and are silent because
+/// they do not run.
+const QUIET_UNITS: &[&str] = &["kernel", "dmesg", "NetworkManager", "chronyd"];
+
+/// When the journal of each machine ends, whatever unit wrote last.
+fn journal_ends(snapshot: &Snapshot, base: &FactBase) -> BTreeMap<String, Time> {
+    let mut ends: BTreeMap<String, Time> = BTreeMap::new();
+    for log in &snapshot.logs {
+        let LogOrigin::Unit { node, .. } = &log.origin else { continue };
+        let names = node.iter().chain(log.machine.iter().filter(|_| node.is_none()));
+        let hosts = log.hosts.iter().filter(|_| node.is_none());
+        for name in names.chain(hosts) {
+            if let Some(end) = log.end_of(Some(name)) {
+                let known = ends.entry(machine(base, "Node", name).name).or_insert(end);
+                *known = end.max(*known);
+            }
+        }
+    }
+    ends
+}
+
+/// Where the silence of a quiet unit goes on to.
+fn journal_end(ends: &BTreeMap<String, Time>, log: &LogFile, id: &EntityId) -> Option<Time> {
+    match &log.origin {
+        LogOrigin::Unit { unit, .. } if QUIET_UNITS.contains(&unit.as_str()) => {
+            ends.get(&id.name).copied()
+        }
+        _ => None,
     }
 }
 

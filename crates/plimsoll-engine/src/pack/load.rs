@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_causes::{Likelihood, Prior};
+use plimsoll_causes::Prior;
 use plimsoll_model::diagnosis::{Cost, Verdict};
 use plimsoll_model::snapshot::Signature;
 use plimsoll_yaml::{Limits, Node};
 
-use super::fields::{Fields, duration};
+use super::fields::Fields;
 use super::{
-    Applies, BreakerRule, Case, CauseRule, CheckRule, LoadError, Pack, PackFile, Recovery, Role,
-    SignatureRule, StateRule, Via,
+    Applies, BreakerRule, Case, CheckRule, LoadError, Pack, PackFile, Recovery, Role,
+    SignatureRule, StateRule,
 };
 use crate::facts::schema;
 use crate::predicate::{self, Predicate};
@@ -46,25 +46,18 @@ const STATE_KEYS: &[&str] = &[
 const CAUSE_KEYS: &[&str] =
     &["from", "to", "via", "likelihood", "delay", "guard", "keeps", "applies", "because", "source"];
 
-/// A cause whose ends are still names, with the place of its text.
-struct LooseCause<'n> {
-    case: usize,
-    fields: Fields<'n>,
-    from: String,
-    to: String,
-}
-
-struct Loader<'n> {
-    pack: Pack,
-    causes: Vec<LooseCause<'n>>,
+pub(super) struct Loader<'n> {
+    pub(super) pack: Pack,
+    /// The case that an edge stands in, and its text: its ends are tied when all states are known.
+    causes: Vec<(usize, Fields<'n>)>,
     /// Same order as in the pack, until that is sorted.
     signatures: Vec<Fields<'n>>,
-    /// (state id, rest) pairs to be tied.
-    checks: Vec<(Fields<'n>, String, String, Cost)>,
+    /// The states that a check is for, how to do it, what it costs.
+    checks: Vec<(Fields<'n>, Vec<String>, String, Cost)>,
     breakers: Vec<(Fields<'n>, String, String)>,
     /// Where each state was declared, for messages.
     places: Vec<(String, String, u32)>,
-    errors: Vec<LoadError>,
+    pub(super) errors: Vec<LoadError>,
 }
 
 pub fn load(files: &[PackFile]) -> Result<Pack, Vec<LoadError>> {
@@ -160,20 +153,21 @@ impl<'n> Loader<'n> {
             let Some(fields) = Fields::new(path, item, CAUSE_KEYS, &mut self.errors) else {
                 continue;
             };
-            let from = fields.required("from", &mut self.errors);
-            let to = fields.required("to", &mut self.errors);
-            self.causes.push(LooseCause { case, fields, from, to });
+            self.causes.push((case, fields));
         }
         for item in fields.list("checks", &mut self.errors) {
             let Some(fields) = Fields::new(path, item, &["for", "how", "cost"], &mut self.errors)
             else {
                 continue;
             };
-            let state = fields.required("for", &mut self.errors);
+            let states = fields.texts("for", &mut self.errors);
+            if states.is_empty() {
+                self.errors.push(fields.here("'for' is missing"));
+            }
             let how = fields.required("how", &mut self.errors);
             let costs = [("low", Cost::Low), ("medium", Cost::Medium), ("high", Cost::High)];
             let cost = fields.word("cost", &costs, &mut self.errors).unwrap_or(Cost::Medium);
-            self.checks.push((fields, state, how, cost));
+            self.checks.push((fields, states, how, cost));
         }
         for item in fields.list("breakers", &mut self.errors) {
             let Some(fields) = Fields::new(path, item, &["state", "action"], &mut self.errors)
@@ -330,7 +324,7 @@ impl<'n> Loader<'n> {
         })
     }
 
-    fn applies(&mut self, fields: &Fields<'n>) -> Applies {
+    pub(super) fn applies(&mut self, fields: &Fields<'n>) -> Applies {
         let Some(node) = fields.get("applies") else { return Applies::default() };
         let known = ["versions", "platforms", "topologies"];
         let Some(inner) = Fields::new(fields.path, node, &known, &mut self.errors) else {
@@ -369,7 +363,7 @@ impl<'n> Loader<'n> {
     }
 
     /// Compiles the expression at `key` and checks that it reads facts that exist.
-    fn predicate(
+    pub(super) fn predicate(
         &mut self,
         fields: &Fields<'n>,
         key: &str,
@@ -411,17 +405,18 @@ impl<'n> Loader<'n> {
         self.check_endings();
         self.pack.signatures.sort_by(|a, b| a.spec.id.cmp(&b.spec.id));
         self.check_references();
-        for loose in std::mem::take(&mut self.causes) {
-            self.cause(loose);
+        for (case, fields) in std::mem::take(&mut self.causes) {
+            self.edges(case, &fields);
         }
         self.pack.causes.sort_by(|a, b| a.id.cmp(&b.id));
-        for (fields, state, how, cost) in std::mem::take(&mut self.checks) {
-            let states = self.pack.states_named(&state);
-            if states.is_empty() {
-                self.errors.push(fields.here(format!("no state '{state}'")));
-            }
-            for state in states {
-                self.pack.checks.push(CheckRule { state, how: how.clone(), cost });
+        for (fields, named, how, cost) in std::mem::take(&mut self.checks) {
+            for name in named {
+                let states = self.states_meant(&name);
+                if states.is_empty() {
+                    self.errors.push(fields.here(format!("no state '{name}'")));
+                }
+                let check = |state| CheckRule { state, how: how.clone(), cost };
+                self.pack.checks.extend(states.into_iter().map(check));
             }
         }
         for (fields, state, action) in std::mem::take(&mut self.breakers) {
@@ -483,113 +478,10 @@ impl<'n> Loader<'n> {
         }
     }
 
-    fn cause(&mut self, loose: LooseCause<'n>) {
-        let LooseCause { case, fields, from, to } = loose;
-        let (froms, tos) = (self.states_meant(&from), self.states_meant(&to));
-        if let Some(unknown) = [(&froms, &from), (&tos, &to)].iter().find(|(all, _)| all.is_empty())
-        {
-            self.errors.push(fields.here(format!("no state '{}'", unknown.1)));
-            return;
-        }
-        // Of states with one name those are meant that the relation joins.
-        let text = fields.required("via", &mut self.errors);
-        let kind = |index: usize| self.pack.states[index].on.clone();
-        let mut refused = None;
-        let pairs = froms.iter().flat_map(|from| tos.iter().map(move |to| (*from, *to)));
-        let joined = pairs.into_iter().find_map(|(from, to)| {
-            parse_via(&text, &kind(from), &kind(to))
-                .map(|via| (from, to, via))
-                .map_err(|message| refused = refused.take().or(Some(message)))
-                .ok()
-        });
-        let Some((from_index, to_index, via)) = joined else {
-            self.errors.extend(refused.map(|message| fields.here(message)));
-            return;
-        };
-        let (from_kind, to_kind) = (kind(from_index), kind(to_index));
-        let words = [
-            ("always", Likelihood::Always),
-            ("usually", Likelihood::Usually),
-            ("sometimes", Likelihood::Sometimes),
-            ("rarely", Likelihood::Rarely),
-        ];
-        let likelihood = fields.word("likelihood", &words, &mut self.errors);
-        if fields.get("likelihood").is_none() {
-            self.errors.push(fields.here("'likelihood' is missing"));
-        }
-        let (delay_min, delay_max) = self.delay(&fields);
-        let scope =
-            [("cause", from_kind.as_str()), ("effect", to_kind.as_str()), ("cluster", "Cluster")];
-        let guard = self.predicate(&fields, "guard", &scope);
-        let rule = CauseRule {
-            id: format!("{}/{from}->{to}", self.pack.cases[case].id),
-            at: fields.place(),
-            from: from_index,
-            to: to_index,
-            via,
-            likelihood: likelihood.unwrap_or(Likelihood::Sometimes),
-            delay_min,
-            delay_max,
-            guard,
-            keeps: fields.flag("keeps", &mut self.errors),
-            applies: self.applies(&fields),
-            because: fields.required("because", &mut self.errors),
-            source: fields.required("source", &mut self.errors),
-        };
-        self.pack.causes.push(rule);
-    }
-
     /// `clock-skew`, or `Node/clock-skew` where several kinds of things have a state of that name.
-    fn states_meant(&self, name: &str) -> Vec<usize> {
+    pub(super) fn states_meant(&self, name: &str) -> Vec<usize> {
         let (kind, id) = name.split_once('/').map_or((None, name), |(kind, id)| (Some(kind), id));
         let is_meant = |index: &usize| kind.is_none_or(|kind| self.pack.states[*index].on == kind);
         self.pack.states_named(id).filter(is_meant).collect()
     }
-
-    fn delay(&mut self, fields: &Fields<'n>) -> (Option<i64>, Option<i64>) {
-        let Some(node) = fields.get("delay") else { return (None, None) };
-        let mut bound = |key: &str| {
-            let value = node.get(key)?;
-            let seconds = value.as_text().and_then(duration);
-            if seconds.is_none() {
-                self.errors.push(
-                    fields.error(value, format!("'{key}' must look like 90s, 15m, 2h or 3d")),
-                );
-            }
-            seconds
-        };
-        (bound("min"), bound("max"))
-    }
-}
-
-/// `same`, `any`, or relations such as `pod-on-node~ operand-of`, checked kind by kind.
-fn parse_via(text: &str, from: &str, to: &str) -> Result<Via, String> {
-    match text {
-        "same" if from == to => return Ok(Via::Same),
-        "same" => return Err(format!("via 'same' needs one kind, not {from} and {to}")),
-        "any" => return Ok(Via::Any),
-        _ => {}
-    }
-    let mut at = from.to_string();
-    let mut path = Vec::new();
-    for step in text.split_whitespace() {
-        let (name, inverse) = step.strip_suffix('~').map_or((step, false), |name| (name, true));
-        // `workload-of` starts at two kinds; both rows are the same relation.
-        let rows = schema::RELATIONS.iter().filter(|(relation, _, _)| *relation == name);
-        let next = rows
-            .map(|(_, start, end)| if inverse { (*end, *start) } else { (*start, *end) })
-            .find(|(start, _)| {
-                *start == at || (name == "workload-of" && !inverse && at == "DaemonSet")
-            })
-            .map(|(_, end)| end);
-        match next {
-            Some(next) => at = next.into(),
-            None => return Err(format!("no relation '{step}' from a {at}")),
-        }
-        path.push((name.to_string(), inverse));
-    }
-    if path.is_empty() || at != to {
-        return Err(format!("via '{text}' leads to a {at}, not to a {to}"));
-    }
-    Ok(Via::Path(path))
 }

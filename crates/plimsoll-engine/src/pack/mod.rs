@@ -3,6 +3,7 @@
 //! Loading compiles every expression and checks every name, so that a pack that loads cannot fail
 //! later. What a pack may say is in `load`; what the words weigh is in the causes crate.
 
+mod edges;
 mod fields;
 mod load;
 

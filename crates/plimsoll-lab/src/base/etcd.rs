@@ -28,7 +28,7 @@ pub(super) fn write(writer: &mut Writer) {
         })
         .collect();
     if params.phase == Phase::Installing {
-        let ip = bracketed(&params.stranger(30));
+        let ip = bracketed(&params.bootstrap_ip());
         members.push(json!({"ID": member("bootstrap"), "name": "etcd-bootstrap", "peerURLs": [format!("https://{ip}:2380")], "clientURLs": [format!("https://{ip}:2379")]}));
     }
     let mut statuses = Vec::new();

@@ -122,6 +122,11 @@ impl BaseParams {
         )
     }
 
+    /// Of the machine that brings up the first control plane.
+    pub(crate) fn bootstrap_ip(&self) -> String {
+        self.stranger(30)
+    }
+
     /// An address of the machine network that belongs to no node.
     pub(super) fn stranger(&self, host: u8) -> String {
         let head = if self.stack == Stack::V6 { V6_HOSTS } else { V4_HOSTS };

@@ -37,6 +37,8 @@ pub enum Class {
     Pair,
     /// Two faults, some of the files deleted.
     PairDeleted,
+    /// Two faults on one machine, of which the second could have caused the first, and came later.
+    Order,
     Healthy,
     Upgrading,
     Installing,
@@ -45,7 +47,7 @@ pub enum Class {
 }
 
 impl Class {
-    pub const ALL: [Class; 11] = [
+    pub const ALL: [Class; 12] = [
         Class::Single,
         Class::Late,
         Class::Noisy,
@@ -53,6 +55,7 @@ impl Class {
         Class::Deleted,
         Class::Pair,
         Class::PairDeleted,
+        Class::Order,
         Class::Healthy,
         Class::Upgrading,
         Class::Installing,
@@ -68,6 +71,7 @@ impl Class {
             Class::Deleted => "deleted",
             Class::Pair => "pair",
             Class::PairDeleted => "pair-deleted",
+            Class::Order => "order",
             Class::Healthy => "healthy",
             Class::Upgrading => "upgrading",
             Class::Installing => "installing",
@@ -125,9 +129,12 @@ impl Spec<'_> {
             _ => self.faults.iter().any(|fault| fault.installing).then_some(130),
         };
         let mut params = self.cluster.params(installing);
-        let picked = pick(&params, &self.faults, &mut dice);
-        let onsets: Vec<Timestamp> =
+        let mut picked = pick(&params, &self.faults, &mut dice);
+        let mut onsets: Vec<Timestamp> =
             self.faults.iter().map(|_| self.onset(&params, &mut dice)).collect();
+        if self.class == Class::Order {
+            (picked, onsets) = one_after_the_other(&params, &picked, &mut dice);
+        }
         for ((fault, node), onset) in self.faults.iter().zip(&picked).zip(&onsets) {
             // Where the fault is over, the machine has joined after all.
             if never_joins(fault) && self.class != Class::Recovered {
@@ -179,6 +186,20 @@ impl Spec<'_> {
         let ago = SignedDuration::from_secs(dice.within(window).min(age * 3 / 4));
         params.now.checked_sub(ago).unwrap_or(params.now)
     }
+}
+
+/// The same machine for both faults, and the second hours after the first.
+fn one_after_the_other(
+    params: &BaseParams,
+    picked: &[String],
+    dice: &mut Dice,
+) -> (Vec<String>, Vec<Timestamp>) {
+    let machine = picked.iter().find(|node| !node.is_empty()).cloned().unwrap_or_default();
+    let mut ago = |hours: (i64, i64)| {
+        let ago = SignedDuration::from_mins(dice.within((hours.0 * 60, hours.1 * 60)));
+        params.now.checked_sub(ago).unwrap_or(params.now)
+    };
+    (vec![machine; picked.len()], vec![ago((8, 11)), ago((2, 4))])
 }
 
 fn never_joins(fault: &Fault) -> bool {

@@ -6,6 +6,16 @@ use crate::fault::{Fault, Pick};
 
 const PAIRS: usize = 60;
 
+/// The second of each could have caused the first, were it not the younger of the two.
+const ORDERS: &[(&str, &str)] = &[
+    ("ingress-canary-failing", "oauth-route-refused"),
+    ("ingress-canary-failing", "oauth-route-timeout"),
+    ("kcm-certificate", "certificate-expired"),
+    ("node-out-of-memory", "node-memory-pressure"),
+    ("pleg-unhealthy", "node-memory-pressure"),
+    ("remote-api-flaky", "apiserver-oom"),
+];
+
 pub fn plan(faults: &[Fault], seed: u64) -> Vec<Spec<'_>> {
     let mut plan = Plan { specs: Vec::new(), seed };
     for (number, fault) in faults.iter().enumerate() {
@@ -33,6 +43,7 @@ pub fn plan(faults: &[Fault], seed: u64) -> Vec<Spec<'_>> {
         }
     }
     plan.pairs(faults);
+    plan.orders(faults);
     for cluster in clusters() {
         for _ in 0..2 {
             plan.add(Class::Healthy, &[], cluster, 0);
@@ -90,6 +101,19 @@ impl<'f> Plan<'f> {
                 self.add(Class::PairDeleted, &[one, two], place, 20);
             }
             made += 1;
+        }
+    }
+
+    fn orders(&mut self, faults: &'f [Fault]) {
+        let named = |id: &str| faults.iter().find(|fault| fault.id == id);
+        for (first, second) in ORDERS {
+            let (Some(first), Some(second)) = (named(first), named(second)) else { continue };
+            let mut dice = Dice::named(self.seed, &format!("{} {}", first.id, second.id));
+            let places: Vec<&'static Cluster> =
+                clusters().iter().filter(|c| c.fits(first) && c.fits(second)).collect();
+            for place in [dice.pick(&places), dice.pick(&places)].into_iter().flatten() {
+                self.add(Class::Order, &[first, second], place, 0);
+            }
         }
     }
 }

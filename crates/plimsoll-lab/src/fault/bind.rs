@@ -138,6 +138,9 @@ impl Bindings<'_> {
             }
             "machine" => return of_node(crate::base::machine_name(params, node)),
             "other-master" => other(),
+            "etcd" => return of_node(etcd_url(params.ip(node))),
+            "other-etcd" => etcd_url(params.ip(&other())),
+            "bootstrap-etcd" => etcd_url(&params.bootstrap_ip()),
             "cluster" => params.cluster.clone(),
             "domain" => params.domain.clone(),
             "fqdn" => params.fqdn(),
@@ -154,6 +157,10 @@ impl Bindings<'_> {
         let at = self.onset.checked_add(offset).ok()?;
         (at <= self.params.now).then_some(at)
     }
+}
+
+fn etcd_url(ip: &str) -> String {
+    format!("https://{}:2379", crate::base::bracketed(ip))
 }
 
 /// The name at the start of `{name}…`. Braces of flow values and of quoted code are none.

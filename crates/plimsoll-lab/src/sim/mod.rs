@@ -320,9 +320,8 @@ fn sign(world: &World<'_>, what: &What) -> Option<StateRef> {
         What::NoCni(node) => cluster_scoped("cni-not-ready", "Node", node),
         What::PodCrashing(pod) => of_pod("pod-crash-looping", pod),
         What::PodPulling(pod, _) => of_pod("image-pull-failing", pod),
-        What::PodUnscheduled(pod) | What::PodIgnored(pod) => {
-            of_pod("pod-unschedulable", &workloads::replacement(pod))
-        }
+        What::PodUnscheduled(pod) => of_pod("pod-unschedulable", &workloads::replacement(pod)),
+        What::PodIgnored(pod) => of_pod("pod-unscheduled", &workloads::replacement(pod)),
         What::PodWithoutNetwork(pod) => of_pod("pod-not-starting", pod),
         What::MirrorGone(pod) => of_pod("mirror-pod-missing", pod),
         What::InstallerStuck { component, node } => {

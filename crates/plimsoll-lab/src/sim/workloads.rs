@@ -236,7 +236,9 @@ fn crashing(world: &World<'_>, pod: &PodName, at: Timestamp, script: &mut Script
         &format!("{status}.state"),
         &json!({"waiting": {"reason": "CrashLoopBackOff", "message": message}}),
     );
-    script.set(&target, &format!("{status}.lastState"), &json!({"terminated": {"exitCode": 1, "reason": "Error", "startedAt": last.to_string(), "finishedAt": last.to_string()}}));
+    if !found.exit_known {
+        script.set(&target, &format!("{status}.lastState"), &json!({"terminated": {"exitCode": 1, "reason": "Error", "startedAt": last.to_string(), "finishedAt": last.to_string()}}));
+    }
     let unready = format!("containers with unready status: [{container}]");
     for kind in ["Ready", "ContainersReady"] {
         script.condition(&target, kind, ("False", "ContainersNotReady", &unready), at);

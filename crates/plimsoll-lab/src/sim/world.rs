@@ -21,6 +21,8 @@ pub(super) struct Pod {
     pub containers: Vec<String>,
     pub host_network: bool,
     pub running: bool,
+    /// The fault's own evidence says how a container ended.
+    pub exit_known: bool,
 }
 
 pub(super) struct World<'p> {
@@ -103,6 +105,7 @@ fn pod(object: &Node) -> Pod {
         _ => owned("name"),
     };
     let containers = object.at(&["spec", "containers"]).map(Node::items).unwrap_or_default();
+    let statuses = object.at(&["status", "containerStatuses"]).map(Node::items).unwrap_or_default();
     Pod {
         namespace: text(&["metadata", "namespace"]),
         name: objects::name_of(object).into(),
@@ -115,6 +118,10 @@ fn pod(object: &Node) -> Pod {
             .collect(),
         host_network: object.at(&["spec", "hostNetwork"]).and_then(Node::as_bool) == Some(true),
         running: text(&["status", "phase"]) == "Running",
+        exit_known: statuses.iter().any(|status| {
+            let exit = status.text_at(&["lastState", "terminated", "reason"]);
+            exit.is_some_and(|reason| reason != "Completed")
+        }),
     }
 }
 
