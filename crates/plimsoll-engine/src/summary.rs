@@ -1,4 +1,5 @@
-//! Fills `{fact.path}` in a pack's sentences with what is known of the entity.
+//! Fills `{fact.path}` in a pack's sentences with what is known of the entity. `{a|b}` is the first
+//! of two facts that is known: the same thing seen from two sides.
 
 use plimsoll_model::{Entity, EntityId, Value, clip};
 
@@ -8,7 +9,7 @@ pub fn fill(template: &str, id: &EntityId, entity: Option<&Entity>) -> String {
 
 /// Where no entity is meant: `<name>` for `{name}`.
 pub fn in_general(template: &str) -> String {
-    replace(template, |path| format!("<{path}>"))
+    replace(template, |path| format!("<{}>", path.split('|').next().unwrap_or(path)))
 }
 
 fn replace(template: &str, value: impl Fn(&str) -> String) -> String {
@@ -40,10 +41,12 @@ fn lookup(path: &str, id: &EntityId, entity: Option<&Entity>) -> String {
         "namespace" => return id.namespace.clone().unwrap_or_default(),
         _ => {}
     }
-    let mut parts = path.split('.');
-    let first = parts.next().and_then(|key| entity?.facts.get(key));
-    let value = first.and_then(|value| parts.try_fold(value, |value, key| value.get(key)));
-    value.map_or_else(|| "(unknown)".into(), show)
+    let fact = |path: &str| {
+        let mut parts = path.split('.');
+        let first = parts.next().and_then(|key| entity?.facts.get(key))?;
+        parts.try_fold(first, |value, key| value.get(key)).map(show)
+    };
+    path.split('|').find_map(fact).unwrap_or_else(|| "(unknown)".into())
 }
 
 fn show(value: &Value) -> String {
@@ -76,7 +79,7 @@ mod tests {
         let ready = BTreeMap::from([("status".to_string(), Value::from("False"))]);
         entity.facts.insert("ready".into(), Value::Map(ready));
         entity.facts.insert("addresses".into(), vec!["10.0.0.1", "::1"].into());
-        let text = "{name}: {ready.status}, {addresses}, {mco.state} %{http_code} {open";
+        let text = "{name}: {ready.status}, {nodeIp|addresses}, {mco.state} %{http_code} {open";
         let filled = fill(text, &id, Some(&entity));
         assert_eq!(in_general("{name} at %{time}"), "<name> at %{time}");
         assert_eq!(filled, "master-1: False, 10.0.0.1, ::1, (unknown) %{http_code} {open");

@@ -64,12 +64,16 @@ fn last_error_event(host: &Entity) -> Option<Fact> {
     Some(("lastErrorEvent", Value::Map(map), from))
 }
 
-/// What the host complains of: its status, or while that is empty its newest event of an error.
+/// What the host complains of: its status, or while that is empty its newest event of an error. A
+/// settled host that is called OK complains of nothing, though a message may be left over.
 fn error_text(host: &Entity, event: Option<&Fact>) -> Option<Fact> {
     let message = text(host, "errorMessage");
     if !message.is_empty() {
+        let settled = ["available", "ready", "provisioned", "externally provisioned"];
+        let is_over =
+            text(host, "operationalStatus") == "OK" && settled.contains(&text(host, "state"));
         let from = host.provenance.get("errorMessage").cloned().unwrap_or_default();
-        return Some(("errorText", message.into(), from));
+        return Some(("errorText", if is_over { "" } else { message }.into(), from));
     }
     let (_, event, from) = event?;
     Some(("errorText", event.get("message")?.clone(), from.clone()))

@@ -19,6 +19,9 @@ use plimsoll_model::{
 use super::pods::PLACE;
 use crate::pack::{Pack, SignatureRule};
 
+/// A hit in the log of a pod that is older than this says nothing about now.
+const OLD_SECONDS: i64 = 3 * 3600;
+
 /// What one signature found for one entity.
 #[derive(Default)]
 struct Found {
@@ -57,7 +60,7 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
             let log = &snapshot.logs[hits.log];
             let Some(id) = target(rule, log, hits, base) else { continue };
             let over = is_over(pack, rule, snapshot, hits);
-            let recent = if over { 0 } else { hits.recent };
+            let recent = if over || is_old(log, hits, snapshot.now) { 0 } else { hits.recent };
             let end = journal_end(&journals, log, &id);
             let entry = found.entry(id).or_default();
             entry.until = entry.until.max(end).max(log.end_of(hits.host.as_deref()));
@@ -90,6 +93,15 @@ fn is_over(pack: &Pack, rule: &SignatureRule, snapshot: &Snapshot, hits: &LogHit
         && snapshot.hits.iter().any(|end| {
             end.log == hits.log && end.last.line > hits.last.line && ends(end) && same_host(end)
         })
+}
+
+/// Some components write a line a month. The log of a pod's container goes up to the gather, and an
+/// earlier container of it was followed by one that runs; so an old line at the end is still old. The
+/// log of a unit ends when the unit or its machine does.
+fn is_old(log: &LogFile, hits: &LogHits, now: Option<Time>) -> bool {
+    let of_pod = matches!(&log.origin, LogOrigin::Container { pod, .. } if !pod.is_empty());
+    let age = now.zip(hits.last.time).map(|(now, last)| now.as_second() - last.as_second());
+    of_pod && age.is_some_and(|age| age > OLD_SECONDS)
 }
 
 /// The logs of each selector, found once: signatures share them.

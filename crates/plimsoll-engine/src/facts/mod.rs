@@ -100,6 +100,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     installer::derive(&mut base);
     operators::derive_messages(&mut base);
     relations::derive(pack, &mut base);
+    workloads::derive(&mut base);
     (base, problems)
 }
 

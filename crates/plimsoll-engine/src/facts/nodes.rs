@@ -105,23 +105,33 @@ pub fn control_plane(base: &FactBase) -> Vec<&Entity> {
     base.entities.iter().filter(is_master).map(|(_, node)| node).collect()
 }
 
-/// Nodes whose kubelet says that no CNI configuration is there.
-fn without_cni(base: &FactBase) -> Option<(i64, Vec<Evidence>)> {
+/// How many nodes have a condition Ready whose `field` is as asked; `None` when none has one.
+fn count_ready(
+    base: &FactBase,
+    field: &str,
+    asked: impl Fn(&str) -> bool,
+) -> Option<(usize, Vec<Evidence>)> {
     let nodes = base.entities.iter().filter(|(id, _)| id.kind == "Node");
     let ready: Vec<(&Entity, &str)> = nodes
-        .filter_map(|(_, node)| Some((node, node.facts.get("ready")?.get("message")?.text()?)))
+        .filter_map(|(_, node)| Some((node, node.facts.get("ready")?.get(field)?.text()?)))
         .collect();
-    let lacking = ready.iter().filter(|(_, message)| message.contains("no CNI configuration file"));
+    let found = ready.iter().filter(|(_, value)| asked(value));
     let cited: Vec<Evidence> =
-        lacking.filter_map(|(node, _)| node.provenance.get("ready")?.first().cloned()).collect();
-    (!ready.is_empty()).then_some((i64::try_from(cited.len()).unwrap_or(i64::MAX), cited))
+        found.filter_map(|(node, _)| node.provenance.get("ready")?.first().cloned()).collect();
+    (!ready.is_empty()).then_some((cited.len(), cited))
 }
 
 /// How many nodes of each role joined.
 pub fn derive(base: &mut FactBase) {
-    if let Some((count, cited)) = without_cni(base) {
+    let lacks_cni = |message: &str| message.contains("o CNI configuration file");
+    let counts = [
+        ("nodesWithoutCni", count_ready(base, "message", lacks_cni)),
+        ("nodesNotReady", count_ready(base, "status", |status| status != "True")),
+    ];
+    for (fact, found) in counts {
+        let Some((count, cited)) = found else { continue };
         let cluster = base.entities.entry(EntityId::cluster()).or_default();
-        cluster.derive("nodesWithoutCni", count, cited);
+        cluster.derive(fact, count, cited);
     }
     let mut counts = [0i64, 0];
     let mut evidence = Vec::new();

@@ -1,6 +1,8 @@
 //! Deployments, DaemonSets and volume claims of the platform's own namespaces.
 
-use plimsoll_model::Entity;
+use std::collections::BTreeMap;
+
+use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Value};
 
 use super::Facts;
 use super::object::Object;
@@ -63,4 +65,23 @@ pub fn volume_claim(object: &Object<'_>) -> Facts {
         entity.set("created", created, object.cite_field(&["metadata", "creationTimestamp"]));
     }
     vec![(object.namespaced_id("PersistentVolumeClaim"), entity)]
+}
+
+/// Pods that were collected exist, though the Deployment's status may still count none.
+pub fn derive(base: &mut FactBase) {
+    let mut pods: BTreeMap<EntityId, Vec<Evidence>> = BTreeMap::new();
+    for relation in base.relations.iter().filter(|link| link.name == "pod-of-deployment") {
+        let Some(pod) = base.entities.get(&relation.from) else { continue };
+        let phase = pod.facts.get("phase").and_then(Value::text);
+        if phase.is_some_and(|phase| !["Failed", "Succeeded"].contains(&phase)) {
+            let cited = pod.provenance.get("phase").into_iter().flatten().take(1).cloned();
+            pods.entry(relation.to.clone()).or_default().extend(cited);
+        }
+    }
+    for (id, cited) in pods {
+        let Some(deployment) = base.entities.get_mut(&id) else { continue };
+        if deployment.facts.get("created_pods") == Some(&Value::Int(0)) {
+            deployment.derive("created_pods", cited.len(), cited);
+        }
+    }
 }

@@ -21,22 +21,27 @@ impl<'n> Loader<'n> {
     }
 
     fn edge(&mut self, case: usize, fields: &Fields<'n>, from: &str, to: &str) {
-        let (Some(from_index), Some(to_index)) = (self.pack.state(from), self.pack.state(to))
-        else {
-            let unknown = if self.pack.state(from).is_none() { from } else { to };
-            self.errors.push(fields.here(format!("no state '{unknown}'")));
+        let (froms, tos) = (self.states_meant(from), self.states_meant(to));
+        if let Some(unknown) = [(&froms, from), (&tos, to)].iter().find(|(all, _)| all.is_empty()) {
+            self.errors.push(fields.here(format!("no state '{}'", unknown.1)));
+            return;
+        }
+        // Of states with one name those are meant that the relation joins.
+        let text = fields.required("via", &mut self.errors);
+        let kind = |index: usize| self.pack.states[index].on.clone();
+        let mut refused = None;
+        let mut pairs = froms.iter().flat_map(|from| tos.iter().map(move |to| (*from, *to)));
+        let joined = pairs.find_map(|(from, to)| {
+            parse_via(&text, &kind(from), &kind(to))
+                .map(|via| (from, to, via))
+                .map_err(|message| refused = refused.take().or(Some(message)))
+                .ok()
+        });
+        let Some((from_index, to_index, via)) = joined else {
+            self.errors.extend(refused.map(|message| fields.here(message)));
             return;
         };
-        let from_kind = self.pack.states[from_index].on.clone();
-        let to_kind = self.pack.states[to_index].on.clone();
-        let via = fields.required("via", &mut self.errors);
-        let via = match parse_via(&via, &from_kind, &to_kind) {
-            Ok(via) => via,
-            Err(message) => {
-                self.errors.push(fields.here(message));
-                return;
-            }
-        };
+        let (from_kind, to_kind) = (kind(from_index), kind(to_index));
         let words = [
             ("always", Likelihood::Always),
             ("usually", Likelihood::Usually),

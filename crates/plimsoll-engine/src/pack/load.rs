@@ -235,7 +235,10 @@ impl<'n> Loader<'n> {
         let id = fields.required("id", &mut self.errors);
         let on = fields.required("on", &mut self.errors);
         self.kind_exists(&fields, "on", &on);
-        if let Some((_, file, line)) = self.places.iter().find(|(known, _, _)| *known == id) {
+        let is_known = self.pack.states.iter().any(|known| known.id == id && known.on == on);
+        if let Some((_, file, line)) = self.places.iter().find(|(known, _, _)| *known == id)
+            && is_known
+        {
             self.errors
                 .push(fields.here(format!("state '{id}' is declared already, {file}:{line}")));
         }
@@ -398,7 +401,7 @@ impl<'n> Loader<'n> {
 
     /// Second pass: names to indices.
     fn tie(mut self) -> Result<Pack, Vec<LoadError>> {
-        self.pack.states.sort_by(|a, b| a.id.cmp(&b.id));
+        self.pack.states.sort_by(|a, b| (&a.id, &a.on).cmp(&(&b.id, &b.on)));
         self.check_endings();
         self.pack.signatures.sort_by(|a, b| a.spec.id.cmp(&b.spec.id));
         self.check_references();
@@ -406,13 +409,14 @@ impl<'n> Loader<'n> {
             self.edges(case, &fields);
         }
         self.pack.causes.sort_by(|a, b| a.id.cmp(&b.id));
-        for (fields, states, how, cost) in std::mem::take(&mut self.checks) {
-            for state in states {
-                let how = how.clone();
-                match self.pack.state(&state) {
-                    Some(state) => self.pack.checks.push(CheckRule { state, how, cost }),
-                    None => self.errors.push(fields.here(format!("no state '{state}'"))),
+        for (fields, named, how, cost) in std::mem::take(&mut self.checks) {
+            for name in named {
+                let states = self.states_meant(&name);
+                if states.is_empty() {
+                    self.errors.push(fields.here(format!("no state '{name}'")));
                 }
+                let check = |state| CheckRule { state, how: how.clone(), cost };
+                self.pack.checks.extend(states.into_iter().map(check));
             }
         }
         for (fields, state, action) in std::mem::take(&mut self.breakers) {
@@ -472,5 +476,12 @@ impl<'n> Loader<'n> {
                 }
             }
         }
+    }
+
+    /// `clock-skew`, or `Node/clock-skew` where several kinds of things have a state of that name.
+    pub(super) fn states_meant(&self, name: &str) -> Vec<usize> {
+        let (kind, id) = name.split_once('/').map_or((None, name), |(kind, id)| (Some(kind), id));
+        let is_meant = |index: &usize| kind.is_none_or(|kind| self.pack.states[*index].on == kind);
+        self.pack.states_named(id).filter(is_meant).collect()
     }
 }

@@ -8,6 +8,7 @@ mod fields;
 mod load;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use plimsoll_causes::{Likelihood, Prior};
 use plimsoll_model::diagnosis::{Cost, Verdict};
@@ -184,7 +185,14 @@ impl Pack {
     }
 
     pub fn state(&self, id: &str) -> Option<usize> {
-        self.states.binary_search_by(|state| state.id.as_str().cmp(id)).ok()
+        self.states_named(id).next()
+    }
+
+    /// One failure may befall several kinds of things under one name.
+    pub fn states_named(&self, id: &str) -> Range<usize> {
+        let start = self.states.partition_point(|state| state.id.as_str() < id);
+        let end = self.states.partition_point(|state| state.id.as_str() <= id);
+        start..end
     }
 
     pub fn operators_needed_by(&self, operator: &str) -> &[String] {

@@ -100,6 +100,10 @@ fn agent_gather(parts: &[&str]) -> Option<(Kind, usize)> {
         ["journal.export"] => Some((Kind::Export, 1)),
         ["agent-gather", "df"] => Some((Kind::Other, 1)),
         ["var", "log", "agent", "agent-tui.log"] => Some((unit_log("agent-tui"), 4)),
+        // What the service has in its database: a row for each host, or for the cluster.
+        ["postgresql", file @ ("hosts-status" | "clusters-status")] => {
+            Some((unit_log(&format!("assisted-service-{file}")), 2))
+        }
         _ => None,
     }
 }

@@ -4,6 +4,7 @@
 //! knows must-gathers and inspects; the other layouts have a file each.
 
 mod bundle;
+mod console;
 mod insights;
 mod machine;
 mod sos;
@@ -82,6 +83,7 @@ pub enum Layout {
     Node,
     Insights,
     Installer,
+    Console,
 }
 
 impl Layout {
@@ -95,6 +97,7 @@ impl Layout {
             Layout::Node => Some("node"),
             Layout::Insights => Some("insights"),
             Layout::Installer => Some("installer"),
+            Layout::Console => Some("console"),
         }
     }
 }
@@ -180,7 +183,8 @@ impl<'n> Wants<'n> {
         let found = bundle::find(parts)
             .or_else(|| sos::find(parts))
             .or_else(|| machine::find(parts))
-            .or_else(|| insights::find(parts))?;
+            .or_else(|| insights::find(parts))
+            .or_else(|| console::find(parts))?;
         Some(match found.kind {
             Kind::Object(place) => Found { kind: self.if_needed(place), ..found },
             _ => found,
