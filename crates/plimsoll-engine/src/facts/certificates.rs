@@ -5,7 +5,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use plimsoll_model::{Entity, EntityId, Time};
+use plimsoll_model::{Entity, EntityId, FactBase, Time};
 use plimsoll_yaml::Node;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
@@ -165,6 +165,25 @@ pub(super) fn name_of(name: &GeneralName<'_>) -> Option<String> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// The end of the certificate with which the controller manager calls the API: of the source, or of
+/// its copy where the source was not collected.
+pub fn derive(base: &mut FactBase) {
+    let ends = ["openshift-config-managed", "openshift-kube-controller-manager"]
+        .map(|namespace| {
+            EntityId::namespaced("Secret", namespace, "kube-controller-manager-client-cert-key")
+        })
+        .iter()
+        .filter_map(|id| base.entities.get(id))
+        .find_map(|secret| {
+            let ends = secret.facts.get("notAfter")?.clone();
+            Some((ends, secret.provenance.get("notAfter").cloned().unwrap_or_default()))
+        });
+    let operator = EntityId::cluster_scoped("ClusterOperator", "kube-controller-manager");
+    if let (Some((ends, from)), Some(entity)) = (ends, base.entities.get_mut(&operator)) {
+        entity.derive("clientCertificateEnds", ends, from);
     }
 }
 

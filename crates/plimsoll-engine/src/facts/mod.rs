@@ -85,6 +85,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     nodes::derive(&mut base);
     etcd::derive(&mut base);
     ignition::derive(&mut base);
+    certificates::derive(&mut base);
     machine_config::derive(&mut base);
     baremetal::derive(&mut base);
     cluster::derive(&mut base);

@@ -53,6 +53,10 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("details", "conditions of the operator.openshift.io object, by type"),
             ("latestRevision", "latest static-pod revision"),
             ("nodeStatuses", "static-pod revision of each node"),
+            (
+                "clientCertificateEnds",
+                "end of the controller manager's client certificate (kube-controller-manager only)",
+            ),
             ("logs", "hits of signatures about the operator"),
         ],
     ),
