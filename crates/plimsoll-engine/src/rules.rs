@@ -24,6 +24,8 @@ pub struct Instance {
     pub since_exact: bool,
     /// The sign is weak: by its rule, or because its time could not be told.
     pub weak: bool,
+    /// The data would show what could have caused it.
+    pub provable: bool,
 }
 
 impl Instance {
@@ -123,11 +125,14 @@ fn evaluate(index: usize, rule: &StateRule, scope: &Context<'_>) -> Instance {
         since: None,
         since_exact: true,
         weak: rule.weak,
+        provable: true,
         truth,
     };
     if instance.truth != Truth::True {
         return instance;
     }
+    instance.provable =
+        rule.proven.as_ref().is_none_or(|proven| proven.truth(scope) == Truth::True);
     if let Some(recovered) = &rule.recovered {
         match recovered.truth(scope) {
             Truth::True => instance.recovered = true,

@@ -264,14 +264,14 @@ mod tests {
     #[test]
     fn an_exact_state_stands_in_for_its_general_one() {
         let cause = file(&[("fires: x", "chain exact Node/m -> b Node/m")]);
-        assert!(messages(&[cause.clone()], &[], &[edge("a", "b", false)]).is_empty());
+        assert!(messages(std::slice::from_ref(&cause), &[], &[edge("a", "b", false)]).is_empty());
         let both = [edge("a", "b", false), edge("exact", "b", false)];
         assert_eq!(messages(&[cause], &[], &both), ["no chain line shows a -> b"]);
 
         let effect = file(&[("fires: x", "chain work Node/m -> exact Node/m")]);
         let of_fault = edge("work", "a", false);
         let of_work = TestedEdge { planned: true, ..of_fault.clone() };
-        assert!(messages(&[effect.clone()], &[], &[of_work]).is_empty());
+        assert!(messages(std::slice::from_ref(&effect), &[], &[of_work]).is_empty());
         assert_eq!(messages(&[effect], &[], &[of_fault]).len(), 1);
     }
 }

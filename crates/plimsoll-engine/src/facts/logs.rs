@@ -45,14 +45,17 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
         let mut found: BTreeMap<EntityId, Found> = BTreeMap::new();
         for log in &logs {
             let log = &snapshot.logs[*log];
-            // What is not in a log that was cut off may have been in the rest of it.
+            // What is not in a log that was cut off may have been in the rest of it, and what a
+            // container did not write before its restart it may write now.
             let first = rule.spec.logs.first();
             let is_first = first.is_none_or(|first| log.origin.matches(first));
+            let of_now =
+                !matches!(log.origin, LogOrigin::Container { era, .. } if era != Era::Current);
             for (id, host) in covered(rule, log, base) {
                 let only_by_logs = known_by_logs_alone(base, &id);
                 let end = journal_end(&journals, log, &id);
                 let entry = found.entry(id).or_default();
-                entry.looked |= log.complete && (is_first || only_by_logs);
+                entry.looked |= log.complete && of_now && (is_first || only_by_logs);
                 entry.until = entry.until.max(end).max(log.end_of(host.as_deref()));
             }
         }
@@ -60,7 +63,8 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
             let log = &snapshot.logs[hits.log];
             let Some(id) = target(rule, log, hits, base) else { continue };
             let over = is_over(pack, rule, snapshot, hits);
-            let recent = if over || is_old(log, hits, snapshot.now) { 0 } else { hits.recent };
+            let is_past = is_old(log, hits, snapshot.now) || was_first_boot(log, hits, base);
+            let recent = if over || is_past { 0 } else { hits.recent };
             let end = journal_end(&journals, log, &id);
             let entry = found.entry(id).or_default();
             entry.until = entry.until.max(end).max(log.end_of(hits.host.as_deref()));
@@ -160,6 +164,17 @@ fn journal_end(ends: &BTreeMap<String, Time>, log: &LogFile, id: &EntityId) -> O
         }
         _ => None,
     }
+}
+
+/// Ignition runs before anything else does: of a node that is ready it tells the past.
+fn was_first_boot(log: &LogFile, hits: &LogHits, base: &FactBase) -> bool {
+    let LogOrigin::Unit { unit, node } = &log.origin else { return false };
+    let name = node.as_ref().or(hits.host.as_ref()).or(log.machine.as_ref());
+    let ready = |name: &String| {
+        let node = base.entities.get(&machine(base, "Node", name))?;
+        Some(node.facts.get("ready")?.get("status")?.text() == Some("True"))
+    };
+    unit.starts_with("ignition") && name.and_then(ready) == Some(true)
 }
 
 /// A machine that the API does not know has the logs that somebody saved, and no others.

@@ -38,6 +38,7 @@ const STATE_KEYS: &[&str] = &[
     "root",
     "role",
     "sign",
+    "proven",
     "refines",
     "applies",
     "recovery",
@@ -253,6 +254,7 @@ impl<'n> Loader<'n> {
         let scope = [("self", on.as_str()), ("cluster", "Cluster")];
         let since = self.predicate(&fields, "since", &scope);
         let recovered = self.predicate(&fields, "recovered", &scope);
+        let proven = self.predicate(&fields, "proven", &scope);
         let transient = when
             .reads_of("self")
             .iter()
@@ -283,6 +285,7 @@ impl<'n> Loader<'n> {
             when,
             since,
             recovered,
+            proven,
             root,
             role,
             weak: fields.word("sign", &signs, &mut self.errors).unwrap_or(false),

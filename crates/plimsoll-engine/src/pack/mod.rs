@@ -83,6 +83,8 @@ pub struct StateRule {
     pub role: Role,
     /// A weak sign alone convicts nobody.
     pub weak: bool,
+    /// Where this does not hold, the data may lack the cause: probable, never confirmed.
+    pub proven: Option<Predicate>,
     /// A more general state on the same entity that this one stands for.
     pub refines: Option<String>,
     pub applies: Applies,
