@@ -89,6 +89,7 @@ fn a_graph(active: usize, mix: &Mix) -> Graph {
         graph.nodes.push(Node {
             observed,
             strength: if roll(4) == 0 { Strength::Weak } else { Strength::Strong },
+            provable: true,
             root: (roll(100) < mix.can_be_root).then_some(Prior::Uncommon),
             role: Role::Fault,
             since: None,

@@ -56,6 +56,7 @@ mod tests {
         Node {
             observed: Observed::True,
             strength: Strength::Strong,
+            provable: true,
             root: None,
             role: Role::Fault,
             since,

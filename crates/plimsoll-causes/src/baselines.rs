@@ -82,6 +82,7 @@ mod tests {
         Node {
             observed,
             strength: Strength::Strong,
+            provable: true,
             root: root.then_some(Prior::Uncommon),
             role: Role::Fault,
             since: Some(since),

@@ -40,6 +40,8 @@ pub struct Node {
     pub observed: Observed,
     /// How much the observation is worth.
     pub strength: Strength,
+    /// The data would show what could have caused it; else it is not confirmed as a root.
+    pub provable: bool,
     /// How often this happens by itself; `None` when it always needs a cause.
     pub root: Option<Prior>,
     pub role: Role,
@@ -135,7 +137,8 @@ pub struct RootFinding {
 /// Ordered from the surest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
-    /// Seen by a strong detector, and nothing that is seen or unknown could have caused it.
+    /// Seen by a strong detector where its causes would be seen too, and nothing that is seen or
+    /// unknown could have caused it.
     Confirmed,
     /// Seen, but by a weak sign or with an unknown that may stand behind it.
     Probable,

@@ -198,16 +198,20 @@ fn roots(
         .filter(|&node| last.place[node] == Place::Root)
         .map(|node| RootFinding {
             node,
-            confidence: if graph.is_true(node) && graph.is_strong(node) && alone[node] {
-                Confidence::Confirmed
-            } else if graph.is_true(node) && !doubted[node] {
-                Confidence::Probable
-            } else {
-                Confidence::Suspected
-            },
+            confidence: confidence(graph, node, alone[node], doubted[node]),
             explains: std::mem::take(&mut explains[node]),
             ties: std::mem::take(&mut ties[node]),
             doubts: doubts(net, &alone, node),
         })
         .collect()
+}
+
+fn confidence(graph: &Graph, node: usize, alone: bool, doubted: bool) -> Confidence {
+    if graph.is_true(node) && graph.is_strong(node) && graph.nodes[node].provable && alone {
+        Confidence::Confirmed
+    } else if graph.is_true(node) && !doubted {
+        Confidence::Probable
+    } else {
+        Confidence::Suspected
+    }
 }

@@ -23,10 +23,12 @@ fn a_node() -> impl Strategy<Value = Node> {
     let role =
         prop_oneof![10 => Just(Role::Fault), 1 => Just(Role::Expected), 1 => Just(Role::Note)];
     let since = option::of(0i64..1500);
-    (observed, strength, option::of(prior), role, since, any::<bool>()).prop_map(
-        |(observed, strength, root, role, since, since_exact)| Node {
+    let provable = prop::bool::weighted(0.9);
+    (observed, strength, provable, option::of(prior), role, since, any::<bool>()).prop_map(
+        |(observed, strength, provable, root, role, since, since_exact)| Node {
             observed,
             strength,
+            provable,
             root,
             role,
             since,
@@ -150,6 +152,7 @@ proptest! {
             prop_assert!(node.observed != Observed::False);
             if root.confidence == Confidence::Confirmed {
                 prop_assert!(node.observed == Observed::True && node.strength == Strength::Strong);
+                prop_assert!(node.provable);
             }
             for &doubt in &root.doubts {
                 prop_assert_eq!(root.confidence, Confidence::Probable);

@@ -2,7 +2,7 @@
 
 mod support;
 
-use plimsoll_causes::{Confidence, Graph, Likelihood, Link, Prior, Role, RuledOut, explain};
+use plimsoll_causes::{Confidence, Graph, Likelihood, Link, Node, Prior, Role, RuledOut, explain};
 use support::{absent, at, common, confirmed, graph, link, role, root, roots, seen, unknown, weak};
 
 #[test]
@@ -162,6 +162,14 @@ fn a_weak_sign_convicts_only_with_its_effects_and_then_only_probably() {
     assert!(lone.roots.is_empty());
     assert_eq!(lone.unexplained, [0]);
     let told = explain(&graph(&[root(weak(seen()), Prior::Uncommon), seen()], &[(0, 1)]));
+    assert_eq!(roots(&told), [0]);
+    assert_eq!(told.roots[0].confidence, Confidence::Probable);
+}
+
+#[test]
+fn where_a_cause_would_not_show_nothing_is_confirmed() {
+    let blind = Node { provable: false, ..common(seen()) };
+    let told = explain(&graph(&[blind, seen()], &[(0, 1)]));
     assert_eq!(roots(&told), [0]);
     assert_eq!(told.roots[0].confidence, Confidence::Probable);
 }

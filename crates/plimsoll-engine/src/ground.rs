@@ -296,6 +296,7 @@ impl<'a> Grower<'a> {
                 Truth::Unknown(_) => Observed::Unknown,
             },
             strength: if instance.weak { Strength::Weak } else { Strength::Strong },
+            provable: instance.provable,
             root: rule.root,
             role: match rule.role {
                 Role::Fault => causes::Role::Fault,

@@ -43,16 +43,6 @@ pub(crate) fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
     }));
 }
 
-/// What the data may lack the cause of is not confirmed.
-fn hold_back(grounded: &ground::Grounded<'_>, explanation: &mut Explanation) {
-    for root in &mut explanation.roots {
-        let (_, instance) = grounded.nodes[root.node];
-        if root.confidence == Confidence::Confirmed && !instance.provable {
-            root.confidence = Confidence::Probable;
-        }
-    }
-}
-
 pub fn diagnose(pack: &Pack, snapshot: &Snapshot) -> Diagnosis {
     diagnose_accepting(pack, snapshot, &[])
 }
@@ -68,7 +58,6 @@ pub fn diagnose_accepting(
     let grounded = ground::ground(pack, &base, &states);
     let mut explanation = plimsoll_causes::explain(&grounded.graph);
     blame_weak_signs(&grounded.graph, &mut explanation);
-    hold_back(&grounded, &mut explanation);
     answer::assemble(&answer::Inputs {
         pack,
         snapshot,

@@ -10,6 +10,7 @@ pub fn seen() -> Node {
     Node {
         observed: Observed::True,
         strength: Strength::Strong,
+        provable: true,
         root: None,
         role: Role::Fault,
         since: None,
