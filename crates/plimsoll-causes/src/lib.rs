@@ -2,8 +2,9 @@
 //!
 //! [`explain`] takes propositions (seen true, seen false, unknown) and cause links between them, and
 //! names the root causes, the chains from each to every symptom, rings, runner-ups, and the unknowns
-//! worth looking at next. Nothing here knows a cluster, a file, a clock or a word of text: nodes and
-//! links are indices, and their names live with the caller. Ties are broken by index.
+//! worth looking at next; [`blame`] adds weak signs that nothing explains. Nothing here knows a
+//! cluster, a file, a clock or a word of text: nodes and links are indices, and their names live with
+//! the caller. Ties are broken by index.
 
 mod admissible;
 mod alone;
@@ -22,7 +23,7 @@ mod verdict;
 mod weights;
 
 pub use admissible::{ONSET_SLACK_SECONDS, admissible};
-pub use verdict::explain;
+pub use verdict::{blame, explain};
 
 /// Propositions in the canonical order, and the cause links between them.
 /// Links that name a node which does not exist are ignored.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use plimsoll_causes::{
     Confidence, Explanation, Graph, Likelihood, Link, Node, Observed, Prior, Role, Strength,
-    admissible, explain,
+    admissible, blame, explain,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -60,6 +60,14 @@ fn a_graph() -> impl Strategy<Value = Graph> {
     vec(a_node(), 1..14).prop_flat_map(|nodes| {
         let links = vec(a_link(nodes.len()), 0..2 * nodes.len() + 1);
         (Just(nodes), links).prop_map(|(nodes, links)| Graph { nodes, links, holds: Vec::new() })
+    })
+}
+
+/// What must hold of an answer holds with and without the blame of weak signs.
+fn an_answer() -> impl Strategy<Value = (Graph, Explanation)> {
+    (a_graph(), any::<bool>()).prop_map(|(graph, all)| {
+        let told = if all { blame(&graph) } else { explain(&graph) };
+        (graph, told)
     })
 }
 
@@ -144,8 +152,7 @@ proptest! {
     })]
 
     #[test]
-    fn one_only_the_seen_is_confirmed_and_the_suspected_comes_with_a_check(graph in a_graph()) {
-        let told = explain(&graph);
+    fn one_only_the_seen_is_confirmed_and_the_suspected_comes_with_a_check((graph, told) in an_answer()) {
         for root in &told.roots {
             let node = &graph.nodes[root.node];
             prop_assert!(node.role == Role::Fault && node.root.is_some());
@@ -166,8 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn two_a_state_with_a_seen_sufficient_cause_is_no_root(graph in a_graph()) {
-        let told = explain(&graph);
+    fn two_a_state_with_a_seen_sufficient_cause_is_no_root((graph, told) in an_answer()) {
         for root in roots(&told) {
             let others = reached_without(&graph, &told, root);
             for link in graph.links.iter().filter(|link| link.effect == root) {
@@ -185,8 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn three_every_root_is_needed(graph in a_graph()) {
-        let told = explain(&graph);
+    fn three_every_root_is_needed((graph, told) in an_answer()) {
         for root in roots(&told) {
             let others = reached_without(&graph, &told, root);
             let lost = active(&graph).into_iter()
@@ -197,8 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn four_every_active_node_is_in_a_chain_or_listed(graph in a_graph()) {
-        let told = explain(&graph);
+    fn four_every_active_node_is_in_a_chain_or_listed((graph, told) in an_answer()) {
         let explained = reached(&graph, &told, &sources(&graph, &told));
         for node in active(&graph) {
             prop_assert!(explained.contains(&node) != told.unexplained.contains(&node));
@@ -213,8 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn chains_are_admissible_lead_from_sources_and_turn_only_in_deadlocks(graph in a_graph()) {
-        let told = explain(&graph);
+    fn chains_are_admissible_lead_from_sources_and_turn_only_in_deadlocks((graph, told) in an_answer()) {
         let explained = reached(&graph, &told, &sources(&graph, &told));
         let mut open: Vec<&Link> = Vec::new();
         for link in told.chain.iter().map(|&link| &graph.links[link]) {
@@ -275,6 +278,14 @@ proptest! {
     }
 
     #[test]
+    fn blame_leaves_no_sign_of_a_root_unexplained_and_confirms_none(graph in a_graph()) {
+        let told = blame(&graph);
+        let could_be_root = |node: &usize| graph.nodes[*node].root.is_some();
+        prop_assert!(!told.unexplained.iter().any(could_be_root));
+        prop_assert_eq!(confirmed(&told), confirmed(&explain(&graph)));
+    }
+
+    #[test]
     fn seven_forgetting_one_thing_confirms_nobody_new(graph in a_graph()) {
         let before = confirmed(&explain(&graph));
         for node in 0..graph.nodes.len() {
@@ -286,8 +297,7 @@ proptest! {
     }
 
     #[test]
-    fn eight_maintenance_explains_first(graph in a_graph()) {
-        let told = explain(&graph);
+    fn eight_maintenance_explains_first((graph, told) in an_answer()) {
         for node in active(&graph) {
             let causes: Vec<&Link> = graph.links.iter()
                 .filter(|link| link.effect == node && admissible(&graph, link))
@@ -305,8 +315,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_ruled_out_or_worth_a_look_fits_its_name(graph in a_graph()) {
-        let told = explain(&graph);
+    fn what_is_ruled_out_or_worth_a_look_fits_its_name((graph, told) in an_answer()) {
         for out in &told.ruled_out {
             prop_assert_eq!(graph.nodes[out.by].observed, Observed::False);
             prop_assert!(graph.nodes[out.node].observed != Observed::True);

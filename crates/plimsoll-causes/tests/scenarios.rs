@@ -2,7 +2,9 @@
 
 mod support;
 
-use plimsoll_causes::{Confidence, Graph, Likelihood, Link, Node, Prior, Role, RuledOut, explain};
+use plimsoll_causes::{
+    Confidence, Graph, Likelihood, Link, Node, Prior, Role, RuledOut, blame, explain,
+};
 use support::{absent, at, common, confirmed, graph, link, role, root, roots, seen, unknown, weak};
 
 #[test]
@@ -161,6 +163,10 @@ fn a_weak_sign_convicts_only_with_its_effects_and_then_only_probably() {
     let lone = explain(&graph(&[root(weak(seen()), Prior::Uncommon)], &[]));
     assert!(lone.roots.is_empty());
     assert_eq!(lone.unexplained, [0]);
+    let blamed = blame(&graph(&[root(weak(seen()), Prior::Uncommon)], &[]));
+    assert_eq!(roots(&blamed), [0]);
+    assert_eq!(blamed.roots[0].confidence, Confidence::Probable);
+    assert!(blamed.unexplained.is_empty());
     let told = explain(&graph(&[root(weak(seen()), Prior::Uncommon), seen()], &[(0, 1)]));
     assert_eq!(roots(&told), [0]);
     assert_eq!(told.roots[0].confidence, Confidence::Probable);

@@ -16,7 +16,6 @@ pub mod suppress;
 pub mod symptoms;
 mod verdict;
 
-use plimsoll_causes::{Confidence, Explanation, Graph, RootFinding};
 use plimsoll_model::{Diagnosis, Needs, Snapshot};
 
 pub use pack::{LoadError, Pack, PackFile, Role};
@@ -26,21 +25,6 @@ pub use suppress::Suppression;
 /// What a source must keep for this pack.
 pub fn needs(pack: &Pack) -> Needs {
     facts::needs(pack)
-}
-
-/// A weak sign that could be a root and that nothing explains is a probable root: better said than
-/// left among the unexplained, and never called confirmed.
-pub(crate) fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
-    let (blamed, left): (Vec<usize>, Vec<usize>) =
-        explanation.unexplained.iter().partition(|node| graph.nodes[**node].root.is_some());
-    explanation.unexplained = left;
-    explanation.roots.extend(blamed.into_iter().map(|node| RootFinding {
-        node,
-        confidence: Confidence::Probable,
-        explains: Vec::new(),
-        ties: Vec::new(),
-        doubts: Vec::new(),
-    }));
 }
 
 pub fn diagnose(pack: &Pack, snapshot: &Snapshot) -> Diagnosis {
@@ -56,8 +40,7 @@ pub fn diagnose_accepting(
     let (base, problems) = facts::extract(pack, snapshot);
     let states = rules::run(pack, &base);
     let grounded = ground::ground(pack, &base, &states);
-    let mut explanation = plimsoll_causes::explain(&grounded.graph);
-    blame_weak_signs(&grounded.graph, &mut explanation);
+    let explanation = plimsoll_causes::blame(&grounded.graph);
     answer::assemble(&answer::Inputs {
         pack,
         snapshot,

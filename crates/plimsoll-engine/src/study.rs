@@ -1,12 +1,12 @@
 //! The graph that an answer is drawn from, with names, for those who measure the inference. The
 //! normal path does not come through here.
 
-use plimsoll_causes::{Graph, explain};
+use plimsoll_causes::{Graph, blame};
 use plimsoll_model::diagnosis::StateRef;
 use plimsoll_model::{EntityId, FactBase, Snapshot};
 
 use crate::pack::Pack;
-use crate::{blame_weak_signs, facts, ground, rules};
+use crate::{facts, ground, rules};
 
 pub struct Study {
     pub graph: Graph,
@@ -37,8 +37,7 @@ fn grounded(pack: &Pack, base: &FactBase, states: &rules::States) -> Study {
 impl Study {
     /// The roots that the inference would confirm or call probable on this graph.
     pub fn roots_of(&self, graph: &Graph) -> Vec<StateRef> {
-        let mut explanation = explain(graph);
-        blame_weak_signs(graph, &mut explanation);
+        let explanation = blame(graph);
         let seen = explanation
             .roots
             .iter()
