@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, dead_code, reason = "set-up of tests; every file uses another part")]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
 use plimsoll_engine::{Pack, PackFile};
 use plimsoll_lab::Tree;
 use plimsoll_model::Diagnosis;
-use plimsoll_model::diagnosis::Cluster;
+use plimsoll_model::diagnosis::{Cluster, Confidence, StateRef};
 
 pub static PACK: LazyLock<Pack> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../knowledge");
@@ -35,6 +36,11 @@ pub fn diagnose(tree: &Tree) -> Diagnosis {
     let needs = plimsoll_engine::needs(&PACK);
     let snapshot = plimsoll_sources::read_tree("must-gather", tree, &needs);
     plimsoll_engine::diagnose(&PACK, &snapshot)
+}
+
+pub fn confirmed(diagnosis: &Diagnosis) -> BTreeSet<StateRef> {
+    let roots = diagnosis.roots.iter().filter(|root| root.confidence == Confidence::Confirmed);
+    roots.map(|root| StateRef { id: root.id.clone(), entity: root.entity.clone() }).collect()
 }
 
 /// Whether the rule of a state is meant for this cluster.
