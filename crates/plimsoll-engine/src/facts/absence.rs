@@ -1,9 +1,9 @@
 //! What is provably not there. Only a list says so: a folder from which a file was lost does not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::snapshot::Form;
-use plimsoll_model::{Document, EntityId, Evidence, FactBase, Snapshot};
+use plimsoll_model::{Document, EntityId, Evidence, FactBase, Snapshot, Value};
 
 use super::certificates::well_known;
 
@@ -31,6 +31,15 @@ impl Lists {
             self.0.contains(&(group.into(), plural.into(), namespace.map(str::to_string)))
         })
     }
+
+    /// Namespaces of which there is a list, by resource.
+    fn namespaces(&self) -> BTreeMap<String, Value> {
+        let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (_, plural, namespace) in &self.0 {
+            found.entry(plural.clone()).or_default().extend(namespace.clone());
+        }
+        found.into_iter().map(|(plural, namespaces)| (plural, namespaces.into())).collect()
+    }
 }
 
 pub fn derive(snapshot: &Snapshot, lists: &Lists, base: &mut FactBase) {
@@ -44,6 +53,9 @@ pub fn derive(snapshot: &Snapshot, lists: &Lists, base: &mut FactBase) {
             entity.derive("exists", false, vec![at]);
         }
     }
+    // Of what was collected, not of the cluster: there is no place to cite.
+    let cluster = base.entities.entry(EntityId::cluster()).or_default();
+    cluster.derive("lists", Value::Map(lists.namespaces()), Vec::new());
     // There is always one; without its file nothing is known of it.
     base.entities.entry(EntityId::cluster_scoped("Infrastructure", "cluster")).or_default();
 }

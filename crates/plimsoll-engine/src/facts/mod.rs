@@ -100,7 +100,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     logs::attach(pack, snapshot, &mut base);
     installer::derive(&mut base);
     operators::derive_messages(&mut base);
-    relations::derive(pack, &mut base);
+    relations::derive(pack, &lists, &mut base);
     workloads::derive(&mut base);
     (base, problems)
 }

@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 
 use plimsoll_model::{EntityId, FactBase, Relation, Value};
 
+use super::absence::Lists;
 use super::machine_config::pool_of;
 use super::pods::{PLACE, STATIC_PODS};
 use crate::pack::Pack;
 
-pub fn derive(pack: &Pack, base: &mut FactBase) {
+pub fn derive(pack: &Pack, lists: &Lists, base: &mut FactBase) {
     base.entities.retain(|id, _| id.kind != PLACE);
+    if !lists.prove("config.openshift.io", "clusteroperators", None) {
+        add_needed_operators(pack, base);
+    }
     let mut found: Vec<Relation> = Vec::new();
     for (id, entity) in &base.entities {
         let fact = |name: &str| entity.facts.get(name).and_then(Value::text);
@@ -92,6 +96,18 @@ pub fn derive(pack: &Pack, base: &mut FactBase) {
         }
     }
     base.relations.extend(found);
+}
+
+/// Operators that others need are there. Of one that was not collected nothing is known.
+fn add_needed_operators(pack: &Pack, base: &mut FactBase) {
+    let operators = base.entities.keys().filter(|id| id.kind == "ClusterOperator");
+    let needed: Vec<EntityId> = operators
+        .flat_map(|id| pack.operators_needed_by(&id.name))
+        .map(|name| EntityId::cluster_scoped("ClusterOperator", name))
+        .collect();
+    for id in needed {
+        base.entities.entry(id).or_default();
+    }
 }
 
 fn host_named(base: &FactBase, node: &str) -> EntityId {

@@ -38,6 +38,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("spareHosts", "BareMetalHosts that no Machine uses"),
             ("pullErrors", "why the platform's pods cannot pull images, in the kubelet's words"),
             ("redMessages", "messages of operators that are degraded or not available"),
+            ("lists", "resource to namespaces that it was listed of, for `proven`"),
             ("logs", "hits of signatures about the whole cluster"),
         ],
     ),
