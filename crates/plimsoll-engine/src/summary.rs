@@ -3,8 +3,12 @@
 
 use plimsoll_model::{Entity, EntityId, Value, clip};
 
+const UNKNOWN: &str = "(unknown)";
+
 pub fn fill(template: &str, id: &EntityId, entity: Option<&Entity>) -> String {
-    replace(template, |path| lookup(path, id, entity))
+    let text = replace(template, |path| lookup(path, id, entity));
+    // A sentence that ends with the words of an error says as much without them.
+    text.strip_suffix(&format!(": {UNKNOWN}")).map(str::to_string).unwrap_or(text)
 }
 
 /// Where no entity is meant: `<name>` for `{name}`.
@@ -24,15 +28,25 @@ fn replace(template: &str, value: impl Fn(&str) -> String) -> String {
             rest = after;
             continue;
         }
-        let Some(close) = after.find('}') else {
-            out.push_str(&rest[open..]);
-            return out;
-        };
-        out.push_str(&value(&after[..close]));
-        rest = &after[close + 1..];
+        match after.split_once('}').filter(|(path, _)| is_path(path)) {
+            Some((path, left)) => {
+                out.push_str(&value(path));
+                rest = left;
+            }
+            None => {
+                out.push('{');
+                rest = after;
+            }
+        }
     }
     out.push_str(rest);
     out
+}
+
+/// `{.spec.request}` of a jsonpath and `{"spec": …}` of a patch are none.
+fn is_path(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || ".|-_".contains(c))
 }
 
 fn lookup(path: &str, id: &EntityId, entity: Option<&Entity>) -> String {
@@ -46,7 +60,7 @@ fn lookup(path: &str, id: &EntityId, entity: Option<&Entity>) -> String {
         let first = parts.next().and_then(|key| entity?.facts.get(key))?;
         parts.try_fold(first, |value, key| value.get(key)).map(show)
     };
-    path.split('|').find_map(fact).unwrap_or_else(|| "(unknown)".into())
+    path.split('|').find_map(fact).unwrap_or_else(|| UNKNOWN.into())
 }
 
 fn show(value: &Value) -> String {
@@ -82,6 +96,9 @@ mod tests {
         let text = "{name}: {ready.status}, {nodeIp|addresses}, {mco.state} %{http_code} {open";
         let filled = fill(text, &id, Some(&entity));
         assert_eq!(in_general("{name} at %{time}"), "<name> at %{time}");
+        assert_eq!(fill("{name} fails: {error}", &id, Some(&entity)), "master-1 fails");
+        let command = "oc get csr -o jsonpath='{.spec.request}'";
+        assert_eq!(fill(command, &id, Some(&entity)), command);
         assert_eq!(filled, "master-1: False, 10.0.0.1, ::1, (unknown) %{http_code} {open");
     }
 }

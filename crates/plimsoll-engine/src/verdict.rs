@@ -62,32 +62,37 @@ pub fn judge(
         }
         return plain(Verdict::Healthy, "nothing in this data is wrong or unexplained");
     }
-    let worst = verdicts
+    // What is only suspected is looked at before it is counted or paid for.
+    let seen: Vec<&RootVerdict> = verdicts
         .iter()
         .zip(roots)
         .filter(|(_, root)| root.confidence != Confidence::Suspected)
-        .filter_map(|(verdict, _)| verdict.verdict)
-        .max()
-        .unwrap_or(Verdict::Escalate);
-    let minutes: Option<u64> = verdicts.iter().map(|verdict| verdict.minutes).sum();
-    let reinstall = verdicts.iter().filter_map(|verdict| verdict.reinstall_minutes).max();
-    let count = match roots.len() {
+        .map(|(verdict, _)| verdict)
+        .collect();
+    let worst = seen.iter().filter_map(|root| root.verdict).max().unwrap_or(Verdict::Escalate);
+    let minutes: Option<u64> = seen.iter().map(|root| root.minutes).sum();
+    let reinstall = seen.iter().filter_map(|root| root.reinstall_minutes).max();
+    let count = match seen.len() {
         1 => "1 fault".to_string(),
         many => format!("{many} independent faults"),
     };
+    let suspected = match roots.len() - seen.len() {
+        0 => String::new(),
+        more => format!("; {more} more only suspected"),
+    };
     let reason = match worst {
-        Verdict::Reinstall if roots.len() == 1 => {
+        Verdict::Reinstall if seen.len() == 1 => {
             format!("{count} that cannot be repaired in place")
         }
         Verdict::Reinstall => format!("{count}, one of which cannot be repaired in place"),
         Verdict::DataAtRisk => format!("{count}; a wrong step can lose data"),
-        Verdict::Escalate if roots.len() == 1 => format!("{count} without a safe repair in place"),
+        Verdict::Escalate if seen.len() == 1 => format!("{count} without a safe repair in place"),
         Verdict::Escalate => format!("{count}, at least one without a safe repair in place"),
         _ => count,
     };
     Judgement {
         verdict: worst,
-        reason,
+        reason: reason + &suspected,
         costs: Some(Costs { repair_minutes: minutes, reinstall_minutes: reinstall }),
     }
 }

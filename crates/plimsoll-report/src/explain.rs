@@ -15,7 +15,7 @@ pub use text::explain_text;
 use crate::{safe, words};
 
 /// Packs write down how it is, and not what is believed: the title must not deny it.
-const FOLKLORE: &str = "Often said otherwise, and wrong";
+const FOLKLORE: &str = "Contrary to what is often said";
 
 /// The sections of the page before and after what the rules say, with their headings.
 fn sections(mode: &FailureMode) -> ([(&'static str, &str); 5], (&'static str, &str)) {

@@ -137,7 +137,7 @@ fn roots(out: &mut Vec<String>, d: &Diagnosis, digest: &Digest) {
 fn one_root(out: &mut Vec<String>, d: &Diagnosis, digest: &Digest, number: usize, root: &Root) {
     out.push(String::new());
     out.push(format!("### {number}. {}", state(root_key(root))));
-    out.extend([String::new(), prose(&root.summary)]);
+    out.extend([String::new(), prose(&words::root(root))]);
     let tree = cascade_of(&digest.graph, d, root);
     if tree.nodes.len() > 1 {
         out.extend([String::new(), "Cascade:".into(), String::new()]);

@@ -169,7 +169,7 @@ fn heading(page: &mut Page, number: usize, root: &Root, now: Option<Time>) {
     let left = format!("{number}. {entity}: {id}");
     page.blank();
     page.sides(STRONG, &left, &right);
-    page.paragraph(INDENT, &safe::line(&root.summary), 4);
+    page.paragraph(INDENT, &words::root(root), 4);
 }
 
 fn first_evidence(page: &mut Page, number: usize, root: &Root) {

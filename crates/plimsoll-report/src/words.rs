@@ -1,6 +1,6 @@
 //! Values of the model in plain English. No layout.
 
-use plimsoll_model::diagnosis::{Cluster, Confidence, Cost, Costs, Verdict};
+use plimsoll_model::diagnosis::{Cluster, Confidence, Cost, Costs, Root, Verdict};
 
 use crate::safe;
 
@@ -20,6 +20,17 @@ pub fn confidence(confidence: Confidence) -> &'static str {
         Confidence::Confirmed => "confirmed",
         Confidence::Probable => "probable",
         Confidence::Suspected => "suspected",
+    }
+}
+
+/// What a root is. One that only explains best what is seen is not told as a fact.
+pub fn root(root: &Root) -> String {
+    let summary = safe::line(&root.summary);
+    match root.confidence {
+        Confidence::Suspected if root.evidence.is_empty() => {
+            format!("Not seen; perhaps: {summary}")
+        }
+        _ => summary,
     }
 }
 

@@ -18,6 +18,7 @@ use plimsoll_lab::corpus::{self, Scenario, Spec};
 use plimsoll_lab::fault::{Fault, parse_faults};
 use plimsoll_model::Diagnosis;
 use plimsoll_model::diagnosis::StateRef;
+use plimsoll_sources::Reader;
 use rayon::prelude::*;
 
 use judge::{Judgement, Names, doubts, judge};
@@ -91,8 +92,10 @@ fn run(args: &Args) -> Result<bool> {
     if specs.is_empty() {
         bail!("no case fits");
     }
+    let needs = plimsoll_engine::needs(&pack);
+    let reader = Reader::new(&needs);
     let done: Vec<Result<Done>> =
-        specs.par_iter().map(|spec| one(&pack, &names, spec, args)).collect();
+        specs.par_iter().map(|spec| one(&pack, &reader, &names, spec, args)).collect();
     let mut rows = Vec::new();
     let mut unmade = 0;
     for found in done {
@@ -154,13 +157,12 @@ fn load(knowledge: &Path) -> Result<(Pack, Vec<Fault>)> {
     }
 }
 
-fn one(pack: &Pack, names: &Names, spec: &Spec<'_>, args: &Args) -> Result<Done> {
+fn one(pack: &Pack, reader: &Reader, names: &Names, spec: &Spec<'_>, args: &Args) -> Result<Done> {
     let scenario = spec.make().with_context(|| format!("case {}", spec.number))?;
     if let Some(folder) = &args.write {
         plimsoll_lab::write_folder(&scenario.tree, &folder.join(spec.number.to_string()))?;
     }
-    let snapshot =
-        plimsoll_sources::read_tree("must-gather", &scenario.tree, &plimsoll_engine::needs(pack));
+    let snapshot = reader.read_tree("must-gather", &scenario.tree);
     let diagnosis = plimsoll_engine::diagnose(pack, &snapshot);
     let judgement = judge(names, &scenario.truth, scenario.evidence_left, &diagnosis);
     // Grounding twice more costs as much as the answer: every third case tells enough, where there

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plimsoll_model::LogOrigin;
-use plimsoll_model::snapshot::{Gap, GapStatus, Needs};
+use plimsoll_model::snapshot::GapStatus;
 
 use crate::decode::{Meter, Packing, packing, peek, unpack};
 use crate::journal::Units;
@@ -26,17 +26,14 @@ const MAX_OBJECT_FILE: u64 = 64 << 20;
 
 /// What all sources of one reading share.
 pub struct Reading<'n> {
-    pub wants: Wants<'n>,
-    pub matchers: Matchers<'n>,
-    /// About the request itself, not about any source.
-    pub request_gaps: Vec<Gap>,
+    pub wants: &'n Wants<'n>,
+    pub matchers: &'n Matchers<'n>,
     store: Mutex<Store>,
 }
 
 impl<'n> Reading<'n> {
-    pub fn new(needs: &'n Needs) -> Self {
-        let (matchers, request_gaps) = Matchers::new(&needs.signatures);
-        Self { wants: Wants::new(needs), matchers, request_gaps, store: Mutex::default() }
+    pub fn new(wants: &'n Wants<'n>, matchers: &'n Matchers<'n>) -> Self {
+        Self { wants, matchers, store: Mutex::default() }
     }
 
     pub fn store(&self) -> MutexGuard<'_, Store> {
@@ -178,7 +175,7 @@ fn digest_kind(
             end
         }
         Kind::Journal => {
-            let mut units = Units::new(&source.reading.matchers);
+            let mut units = Units::new(source.reading.matchers);
             let chunk = &mut buffers.chunk;
             let end = unpacked(source, input.stream())
                 .and_then(|mut stream| journal::read(&mut units, &mut stream, chunk));
@@ -186,7 +183,7 @@ fn digest_kind(
             end
         }
         Kind::Export => {
-            let mut units = Units::new(&source.reading.matchers);
+            let mut units = Units::new(source.reading.matchers);
             let end = unpacked(source, input.stream())
                 .and_then(|stream| export::read(&mut units, stream));
             keep_logs(source, slot, file, units.finish(path, end.is_ok()));

@@ -36,13 +36,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use plimsoll_model::Snapshot;
-use plimsoll_model::snapshot::{GapStatus, Needs};
+use plimsoll_model::snapshot::{Gap, GapStatus, Needs};
 
 use crate::archive::shown_path;
 use crate::decode::Meter;
 use crate::digest::{Reading, Source};
 use crate::folder::{Content, Entry};
+use crate::layout::Wants;
 use crate::location::Location;
+use crate::matcher::Matchers;
 
 pub use lines::LineScan;
 
@@ -78,48 +80,86 @@ pub fn read(
     needs: &Needs,
     progress: &dyn Progress,
 ) -> Result<Snapshot, ReadError> {
-    let reading = Reading::new(needs);
-    let opened: Vec<_> = locations.iter().map(|path| Location::open(path)).collect();
-    progress.start(Some(opened.iter().flatten().map(Location::bytes).sum()));
-    let mut names = Vec::new();
-    let mut refused = Vec::new();
-    for (index, (path, opened)) in locations.iter().zip(opened).enumerate() {
-        let source = begin(&reading, index, location::name_of(path), progress);
-        let kind = match opened.and_then(|opened| location::read(&source, opened)) {
-            Ok(kind) => kind,
-            Err(reason) => {
-                source.gap(GapStatus::Unreadable, &source.name, &reason);
-                refused.push(ReadError { path: path.clone(), reason });
-                Some("unknown")
-            }
-        };
-        names.push((source.name, kind));
-    }
-    if refused.len() == locations.len() {
-        let nothing = || ReadError { path: PathBuf::new(), reason: "no location was given".into() };
-        return Err(refused.into_iter().next().unwrap_or_else(nothing));
-    }
-    let gaps = reading.request_gaps.clone();
-    Ok(assemble::assemble(reading.into_store(), names, gaps, needs))
+    Reader::new(needs).read(locations, progress)
 }
 
 /// Reads a tree in memory, as if it were a folder of this name.
 pub fn read_tree(name: &str, files: &BTreeMap<String, Vec<u8>>, needs: &Needs) -> Snapshot {
-    let reading = Reading::new(needs);
-    let source = begin(&reading, 0, name.into(), &NoProgress);
-    let entries: Vec<Entry> = files
-        .iter()
-        .map(|(path, bytes)| Entry {
-            path: shown_path(path.as_bytes()),
-            size: bytes.len() as u64,
-            content: Content::InMemory(bytes),
-        })
-        .collect();
-    source.meter.take(entries.iter().map(|entry| entry.size).sum());
-    folder::read(&source, &entries, "");
-    drop(source);
-    let gaps = reading.request_gaps.clone();
-    assemble::assemble(reading.into_store(), vec![(name.into(), None)], gaps, needs)
+    Reader::new(needs).read_tree(name, files)
+}
+
+/// What is made of the needs once, for all that is read with them: automata of a thousand signatures
+/// take longer than a small gather.
+pub struct Reader<'n> {
+    needs: &'n Needs,
+    wants: Wants<'n>,
+    matchers: Matchers<'n>,
+    /// About the needs themselves, not about any source.
+    gaps: Vec<Gap>,
+}
+
+impl<'n> Reader<'n> {
+    pub fn new(needs: &'n Needs) -> Self {
+        let (matchers, gaps) = Matchers::new(&needs.signatures);
+        Self { needs, wants: Wants::new(needs), matchers, gaps }
+    }
+
+    /// As the function `read`.
+    pub fn read(
+        &self,
+        locations: &[PathBuf],
+        progress: &dyn Progress,
+    ) -> Result<Snapshot, ReadError> {
+        let reading = self.begin();
+        let opened: Vec<_> = locations.iter().map(|path| Location::open(path)).collect();
+        progress.start(Some(opened.iter().flatten().map(Location::bytes).sum()));
+        let mut names = Vec::new();
+        let mut refused = Vec::new();
+        for (index, (path, opened)) in locations.iter().zip(opened).enumerate() {
+            let source = begin(&reading, index, location::name_of(path), progress);
+            let kind = match opened.and_then(|opened| location::read(&source, opened)) {
+                Ok(kind) => kind,
+                Err(reason) => {
+                    source.gap(GapStatus::Unreadable, &source.name, &reason);
+                    refused.push(ReadError { path: path.clone(), reason });
+                    Some("unknown")
+                }
+            };
+            names.push((source.name, kind));
+        }
+        if refused.len() == locations.len() {
+            let nothing =
+                || ReadError { path: PathBuf::new(), reason: "no location was given".into() };
+            return Err(refused.into_iter().next().unwrap_or_else(nothing));
+        }
+        Ok(self.end(reading, names))
+    }
+
+    /// As the function `read_tree`.
+    pub fn read_tree(&self, name: &str, files: &BTreeMap<String, Vec<u8>>) -> Snapshot {
+        let reading = self.begin();
+        let source = begin(&reading, 0, name.into(), &NoProgress);
+        let entries: Vec<Entry> = files
+            .iter()
+            .map(|(path, bytes)| Entry {
+                path: shown_path(path.as_bytes()),
+                size: bytes.len() as u64,
+                content: Content::InMemory(bytes),
+            })
+            .collect();
+        source.meter.take(entries.iter().map(|entry| entry.size).sum());
+        folder::read(&source, &entries, "");
+        drop(source);
+        self.end(reading, vec![(name.into(), None)])
+    }
+
+    fn begin(&self) -> Reading<'_> {
+        Reading::new(&self.wants, &self.matchers)
+    }
+
+    fn end(&self, reading: Reading, names: Vec<(String, Option<&'static str>)>) -> Snapshot {
+        assemble::assemble(reading.into_store(), names, self.gaps.clone(), self.needs)
+    }
 }
 
 fn begin<'r>(

@@ -106,9 +106,8 @@ mod tests {
     use plimsoll_model::snapshot::{Needs, Signature};
 
     use super::*;
-    use crate::digest::Reading;
     use crate::store::Item;
-    use crate::{NoProgress, begin};
+    use crate::{NoProgress, Reader, begin};
 
     /// Gaps, and units with the lines of their first hits, of a root whose journal `program` reads.
     fn read_with(program: &OsStr, root: &Path) -> (Vec<String>, Vec<String>) {
@@ -121,7 +120,8 @@ mod tests {
             logs: vec![],
         };
         let needs = Needs { signatures: vec![signature], ..Needs::default() };
-        let reading = Reading::new(&needs);
+        let reader = Reader::new(&needs);
+        let reading = reader.begin();
         let source = begin(&reading, 0, "node".into(), &NoProgress);
         journal(&source, root, program, 0);
         drop(source);

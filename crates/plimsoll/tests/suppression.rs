@@ -14,13 +14,12 @@ use plimsoll_model::diagnosis::{Confidence, StateRef, Status, Verdict};
 /// Every answer to an incident, with a way to ask it again.
 fn incidents(name: &str) -> Vec<(String, plimsoll_model::Snapshot)> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/incidents").join(name);
-    let needs = plimsoll_engine::needs(&support::PACK);
     let cases = plimsoll_lab::parse_cases(&fs_err::read_to_string(file).unwrap()).unwrap();
     cases
         .into_iter()
         .map(|case| {
             let tree = case.tree().unwrap();
-            (case.name, plimsoll_sources::read_tree("must-gather", &tree, &needs))
+            (case.name, support::READER.read_tree("must-gather", &tree))
         })
         .collect()
 }

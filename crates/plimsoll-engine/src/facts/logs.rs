@@ -53,24 +53,24 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
                 !matches!(log.origin, LogOrigin::Container { era, .. } if era != Era::Current);
             for (id, host) in covered(rule, log, base) {
                 let only_by_logs = known_by_logs_alone(base, &id);
-                let end = journal_end(&journals, log, &id);
                 let entry = found.entry(id).or_default();
                 entry.looked |= log.complete && of_now && (is_first || only_by_logs);
-                entry.until = entry.until.max(end).max(log.end_of(host.as_deref()));
+                entry.until = entry.until.max(log.end_of(host.as_deref()));
             }
         }
         for hits in snapshot.hits.iter().filter(|hits| hits.signature == index) {
             let log = &snapshot.logs[hits.log];
             let Some(id) = target(rule, log, hits, base) else { continue };
             let over = is_over(pack, rule, snapshot, hits);
-            let is_past = is_old(log, hits, snapshot.now) || was_first_boot(log, hits, base);
-            let recent = if over || is_past { 0 } else { hits.recent };
-            let end = journal_end(&journals, log, &id);
+            let silence = silence_after(log, hits, snapshot.now, &journals, base);
+            let past = hits.last.time.zip(silence).is_some_and(|(last, s)| s.makes_past(last));
+            let recent = if over || past { 0 } else { hits.recent };
+            let end = log.end_of(hits.host.as_deref());
             let entry = found.entry(id).or_default();
-            entry.until = entry.until.max(end).max(log.end_of(hits.host.as_deref()));
+            entry.until = entry.until.max(end);
             entry.open += if over { 0 } else { hits.count };
             entry.count += hits.count;
-            entry.runs.push((log.end_of(hits.host.as_deref()), recent, hits.run.time));
+            entry.runs.push((end, recent, hits.run.time));
             entry.captures.extend(hits.captures.iter().cloned());
             for line in [&hits.run, &hits.last] {
                 entry.lines.push((evidence(snapshot, log, line), line.time));
@@ -97,15 +97,6 @@ fn is_over(pack: &Pack, rule: &SignatureRule, snapshot: &Snapshot, hits: &LogHit
         && snapshot.hits.iter().any(|end| {
             end.log == hits.log && end.last.line > hits.last.line && ends(end) && same_host(end)
         })
-}
-
-/// Some components write a line a month. The log of a pod's container goes up to the gather, and an
-/// earlier container of it was followed by one that runs; so an old line at the end is still old. The
-/// log of a unit ends when the unit or its machine does.
-fn is_old(log: &LogFile, hits: &LogHits, now: Option<Time>) -> bool {
-    let of_pod = matches!(&log.origin, LogOrigin::Container { pod, .. } if !pod.is_empty());
-    let age = now.zip(hits.last.time).map(|(now, last)| now.as_second() - last.as_second());
-    of_pod && age.is_some_and(|age| age > OLD_SECONDS)
 }
 
 /// The logs of each selector, found once: signatures share them.
@@ -156,25 +147,52 @@ fn journal_ends(snapshot: &Snapshot, base: &FactBase) -> BTreeMap<String, Time> 
     ends
 }
 
-/// Where the silence of a quiet unit goes on to.
-fn journal_end(ends: &BTreeMap<String, Time>, log: &LogFile, id: &EntityId) -> Option<Time> {
+/// Until when a log would have shown its line again, and how long that line may take to return.
+struct Silence {
+    until: Time,
+    patience: i64,
+}
+
+impl Silence {
+    fn makes_past(&self, last: Time) -> bool {
+        self.until.as_second() - last.as_second() > self.patience
+    }
+}
+
+/// Where a log is silent although it would speak, its last line tells the past. Of most logs nobody
+/// knows: the log of a unit ends when the unit or its machine does.
+fn silence_after(
+    log: &LogFile,
+    hits: &LogHits,
+    now: Option<Time>,
+    journals: &BTreeMap<String, Time>,
+    base: &FactBase,
+) -> Option<Silence> {
     match &log.origin {
-        LogOrigin::Unit { unit, .. } if QUIET_UNITS.contains(&unit.as_str()) => {
-            ends.get(&id.name).copied()
+        // Goes up to the gather; an earlier container of the pod was followed by one that runs.
+        LogOrigin::Container { pod, .. } if !pod.is_empty() => {
+            Some(Silence { until: now?, patience: OLD_SECONDS })
+        }
+        LogOrigin::Unit { unit, node } => {
+            let name = node.as_ref().or(hits.host.as_ref()).or(log.machine.as_ref())?;
+            let id = machine(base, "Node", name);
+            if QUIET_UNITS.contains(&unit.as_str()) {
+                Some(Silence { until: *journals.get(&id.name)?, patience: RECENT_SECONDS })
+            } else if unit.starts_with("ignition") && is_ready(base, &id) {
+                // It runs before anything else does.
+                Some(Silence { until: now?, patience: 0 })
+            } else {
+                None
+            }
         }
         _ => None,
     }
 }
 
-/// Ignition runs before anything else does: of a node that is ready it tells the past.
-fn was_first_boot(log: &LogFile, hits: &LogHits, base: &FactBase) -> bool {
-    let LogOrigin::Unit { unit, node } = &log.origin else { return false };
-    let name = node.as_ref().or(hits.host.as_ref()).or(log.machine.as_ref());
-    let ready = |name: &String| {
-        let node = base.entities.get(&machine(base, "Node", name))?;
-        Some(node.facts.get("ready")?.get("status")?.text() == Some("True"))
-    };
-    unit.starts_with("ignition") && name.and_then(ready) == Some(true)
+fn is_ready(base: &FactBase, node: &EntityId) -> bool {
+    let facts = base.entities.get(node).map(|node| &node.facts);
+    let ready = facts.and_then(|facts| facts.get("ready")?.get("status")?.text());
+    ready == Some("True")
 }
 
 /// A machine that the API does not know has the logs that somebody saved, and no others.

@@ -227,7 +227,7 @@ fn root(d: &Diagnosis, digest: &Digest, number: usize, root: &Root) -> RootView 
         entity: safe::line(&root.entity.to_string()),
         confidence: words::confidence(root.confidence),
         since: root.since.map(|since| format!("{} UTC", when::full(since))),
-        summary: safe::line(&root.summary),
+        summary: words::root(root),
         cascade: if tree.nodes.len() > 1 { rows.collect() } else { Vec::new() },
         evidence: root.evidence.iter().map(proof).collect(),
         folklore: root.folklore.iter().map(|belief| safe::line(belief)).collect(),

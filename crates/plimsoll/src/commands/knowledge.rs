@@ -9,6 +9,7 @@ use plimsoll_lab::{Case, parse_cases};
 use plimsoll_model::knowledge::{
     EXPLAIN_SCHEMA, Explained, FailedCase, KNOWLEDGE_SCHEMA, Knowledge, Problem, Tests,
 };
+use plimsoll_sources::Reader;
 use rayon::prelude::*;
 
 use crate::args::{DataOutput, KnowledgeVerb, OfPacks, Pages, Test};
@@ -167,8 +168,10 @@ fn test(args: &Test) -> Result<Outcome, Failure> {
         return Err(Failure::Usage("no case to run: no tests/*.md, or none that matches".into()));
     }
     note(&args.of.talk, &format!("running {} cases", cases.len()));
+    let needs = plimsoll_engine::needs(&pack);
+    let reader = Reader::new(&needs);
     let failed: Vec<FailedCase> =
-        cases.par_iter().filter_map(|(path, case)| failure(&pack, path, case)).collect();
+        (cases.par_iter()).filter_map(|(path, case)| failure(&pack, &reader, path, case)).collect();
     let passed = cases.len() - failed.len();
     let text: String = failed.iter().map(told).collect();
     let count = failed.len();
@@ -183,12 +186,11 @@ fn test(args: &Test) -> Result<Outcome, Failure> {
     Ok(if count == 0 { Outcome::Fine } else { Outcome::Found })
 }
 
-fn failure(pack: &Pack, path: &str, case: &Case) -> Option<FailedCase> {
+fn failure(pack: &Pack, reader: &Reader, path: &str, case: &Case) -> Option<FailedCase> {
     let failures = match case.tree() {
         Err(error) => vec![error.to_string()],
         Ok(tree) => {
-            let needs = plimsoll_engine::needs(pack);
-            let snapshot = plimsoll_sources::read_tree("must-gather", &tree, &needs);
+            let snapshot = reader.read_tree("must-gather", &tree);
             plimsoll_lab::check(&case.expects, &plimsoll_engine::diagnose(pack, &snapshot))
         }
     };

@@ -10,6 +10,8 @@ use plimsoll_engine::{Pack, PackFile};
 use plimsoll_lab::Tree;
 use plimsoll_model::Diagnosis;
 use plimsoll_model::diagnosis::{Cluster, Confidence, StateRef};
+use plimsoll_model::snapshot::Needs;
+use plimsoll_sources::Reader;
 
 pub static PACK: LazyLock<Pack> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../knowledge");
@@ -19,6 +21,9 @@ pub static PACK: LazyLock<Pack> = LazyLock::new(|| {
         panic!("{}", errors.iter().map(|e| format!("{e}\n")).collect::<String>())
     })
 });
+
+static NEEDS: LazyLock<Needs> = LazyLock::new(|| plimsoll_engine::needs(&PACK));
+pub static READER: LazyLock<Reader> = LazyLock::new(|| Reader::new(&NEEDS));
 
 fn collect(root: &Path, folder: &Path, files: &mut Vec<PackFile>) {
     for entry in fs_err::read_dir(folder).unwrap() {
@@ -33,8 +38,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<PackFile>) {
 }
 
 pub fn diagnose(tree: &Tree) -> Diagnosis {
-    let needs = plimsoll_engine::needs(&PACK);
-    let snapshot = plimsoll_sources::read_tree("must-gather", tree, &needs);
+    let snapshot = READER.read_tree("must-gather", tree);
     plimsoll_engine::diagnose(&PACK, &snapshot)
 }
 
