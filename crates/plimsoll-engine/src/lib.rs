@@ -15,8 +15,9 @@ mod summary;
 pub mod suppress;
 pub mod symptoms;
 mod verdict;
+mod weak_signs;
 
-use plimsoll_causes::{Confidence, Explanation, Graph, RootFinding};
+use plimsoll_causes::{Confidence, Explanation};
 use plimsoll_model::{Diagnosis, Needs, Snapshot};
 
 pub use pack::{LoadError, Pack, PackFile, Role};
@@ -26,21 +27,6 @@ pub use suppress::Suppression;
 /// What a source must keep for this pack.
 pub fn needs(pack: &Pack) -> Needs {
     facts::needs(pack)
-}
-
-/// A weak sign that could be a root and that nothing explains is a probable root: better said than
-/// left among the unexplained, and never called confirmed.
-pub(crate) fn blame_weak_signs(graph: &Graph, explanation: &mut Explanation) {
-    let (blamed, left): (Vec<usize>, Vec<usize>) =
-        explanation.unexplained.iter().partition(|node| graph.nodes[**node].root.is_some());
-    explanation.unexplained = left;
-    explanation.roots.extend(blamed.into_iter().map(|node| RootFinding {
-        node,
-        confidence: Confidence::Probable,
-        explains: Vec::new(),
-        ties: Vec::new(),
-        doubts: Vec::new(),
-    }));
 }
 
 /// What the data may lack the cause of is not confirmed.
@@ -67,7 +53,7 @@ pub fn diagnose_accepting(
     let states = rules::run(pack, &base);
     let grounded = ground::ground(pack, &base, &states);
     let mut explanation = plimsoll_causes::explain(&grounded.graph);
-    blame_weak_signs(&grounded.graph, &mut explanation);
+    weak_signs::blame(&grounded.graph, &mut explanation);
     hold_back(&grounded, &mut explanation);
     answer::assemble(&answer::Inputs {
         pack,

@@ -6,7 +6,7 @@ use plimsoll_model::diagnosis::StateRef;
 use plimsoll_model::{EntityId, FactBase, Snapshot};
 
 use crate::pack::Pack;
-use crate::{blame_weak_signs, facts, ground, rules};
+use crate::{facts, ground, rules, weak_signs};
 
 pub struct Study {
     pub graph: Graph,
@@ -38,7 +38,7 @@ impl Study {
     /// The roots that the inference would confirm or call probable on this graph.
     pub fn roots_of(&self, graph: &Graph) -> Vec<StateRef> {
         let mut explanation = explain(graph);
-        blame_weak_signs(graph, &mut explanation);
+        weak_signs::blame(graph, &mut explanation);
         let seen = explanation
             .roots
             .iter()
