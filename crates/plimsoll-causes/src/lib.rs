@@ -20,10 +20,12 @@ mod ruled_out;
 mod search;
 mod spread;
 mod verdict;
+mod weak_signs;
 mod weights;
 
 pub use admissible::{ONSET_SLACK_SECONDS, admissible};
-pub use verdict::{blame, explain};
+pub use verdict::explain;
+pub use weak_signs::blame;
 
 /// Propositions in the canonical order, and the cause links between them.
 /// Links that name a node which does not exist are ignored.

@@ -71,29 +71,6 @@ pub fn explain(graph: &Graph) -> Explanation {
     }
 }
 
-/// As [`explain`], but a weak sign that could be a root and that nothing explains is a probable one:
-/// better said than left among the unexplained. The search asks more of it, so that noise is no root.
-pub fn blame(graph: &Graph) -> Explanation {
-    let mut told = explain(graph);
-    let is_sign = |node: &usize| graph.prior(*node).is_some() && !graph.is_strong(*node);
-    let (signs, left): (Vec<usize>, Vec<usize>) = told.unexplained.into_iter().partition(is_sign);
-    let is_other = |node: usize| signs.binary_search(&node).is_err();
-    told.unexplained = left;
-    told.alternatives.retain(|alternative| is_other(alternative.node));
-    for root in &mut told.roots {
-        root.ties.retain(|&tie| is_other(tie));
-    }
-    told.roots.extend(signs.iter().map(|&node| RootFinding {
-        node,
-        confidence: Confidence::Probable,
-        explains: Vec::new(),
-        ties: Vec::new(),
-        doubts: Vec::new(),
-    }));
-    told.roots.sort_by_key(|root| root.node);
-    told
-}
-
 /// A ring that is part of a larger one, closed by a hold, is reported once.
 fn all_deadlocks(graph: &Graph, net: &Net, last: &Spread, shown: &[Vec<usize>]) -> Vec<Deadlock> {
     let mut held = held_deadlocks(graph, shown);

@@ -11,6 +11,9 @@ const NAMESPACE: &str = "openshift-machine-api";
 /// What must be alike between hosts of one role for one BMC driver to serve them all.
 const COMPARED: [&str; 4] = ["bmcScheme", "bmcPath", "disableCertificateVerification", "bootMode"];
 
+/// Provisioning states that a host stays in until somebody wants something of it.
+const AT_REST: [&str; 4] = ["available", "ready", "provisioned", "externally provisioned"];
+
 /// Name, value, and where it follows from.
 type Fact = (&'static str, Value, Vec<Evidence>);
 
@@ -23,6 +26,7 @@ pub fn derive(lists: &Lists, base: &mut FactBase) {
         let event = last_error_event(host);
         found.extend(error_text(host, event.as_ref()));
         found.extend(event);
+        found.extend(settled(host));
         found.extend(credentials(lists, base, host));
         found.extend(node_ready(base, host));
         found.extend(differences(base, &hosts, id));
@@ -64,19 +68,22 @@ fn last_error_event(host: &Entity) -> Option<Fact> {
     Some(("lastErrorEvent", Value::Map(map), from))
 }
 
-/// What the host complains of: its status, or while that is empty its newest event of an error. A
-/// settled host that is called OK complains of nothing, though a message may be left over.
+/// What the host complains of: its status, or while that is empty its newest event of an error.
 fn error_text(host: &Entity, event: Option<&Fact>) -> Option<Fact> {
     let message = text(host, "errorMessage");
     if !message.is_empty() {
-        let settled = ["available", "ready", "provisioned", "externally provisioned"];
-        let is_over =
-            text(host, "operationalStatus") == "OK" && settled.contains(&text(host, "state"));
         let from = host.provenance.get("errorMessage").cloned().unwrap_or_default();
-        return Some(("errorText", if is_over { "" } else { message }.into(), from));
+        return Some(("errorText", message.into(), from));
     }
     let (_, event, from) = event?;
     Some(("errorText", event.get("message")?.clone(), from.clone()))
+}
+
+/// Whether its provisioning state is one that a host rests in.
+fn settled(host: &Entity) -> Option<Fact> {
+    let state = host.facts.get("state")?.text()?;
+    let from = host.provenance.get("state").cloned().unwrap_or_default();
+    Some(("settled", AT_REST.contains(&state).into(), from))
 }
 
 /// Whether the secret that the host names is there, and which keys it has. Only a list proves that
@@ -109,9 +116,7 @@ fn differences(base: &FactBase, hosts: &[EntityId], id: &EntityId) -> Option<Fac
     let own = &base.entities[id];
     own.facts.get("state")?;
     let well = |host: &&Entity| {
-        text(host, "errorType").is_empty()
-            && ["available", "ready", "provisioned", "externally provisioned"]
-                .contains(&text(host, "state"))
+        text(host, "errorType").is_empty() && AT_REST.contains(&text(host, "state"))
     };
     let others: Vec<&Entity> = hosts
         .iter()
