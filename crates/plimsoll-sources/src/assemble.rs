@@ -81,16 +81,22 @@ fn named_time(
 }
 
 fn machines_of(sources: &[SourceNotes], logs: &[LogFile]) -> BTreeMap<(usize, String), Machine> {
+    // By each folder that a log stands in: the hosts that it names.
+    let mut named: BTreeMap<(usize, &str), BTreeSet<&String>> = BTreeMap::new();
+    for log in logs {
+        let hosts: Vec<&String> = log.hosts.iter().filter(|host| is_name(host)).collect();
+        let ends = log.path.match_indices('/').map(|(at, _)| at).chain([0]);
+        for end in ends.filter(|_| !hosts.is_empty()) {
+            let folder = (log.source, &log.path[..end]);
+            if sources.get(log.source).is_some_and(|notes| notes.machines.contains_key(folder.1)) {
+                named.entry(folder).or_default().extend(&hosts);
+            }
+        }
+    }
     let all = sources.iter().enumerate();
     all.flat_map(|(source, notes)| notes.machines.iter().map(move |found| (source, found)))
         .map(|(source, (folder, notes))| {
-            let of_machine = logs.iter().filter(|log| {
-                let below = log.path.strip_prefix(folder.as_str());
-                log.source == source
-                    && below.is_some_and(|rest| folder.is_empty() || rest.starts_with('/'))
-            });
-            let hosts: BTreeSet<&String> =
-                of_machine.flat_map(|log| &log.hosts).filter(|host| is_name(host)).collect();
+            let hosts = named.remove(&(source, folder.as_str())).unwrap_or_default();
             let only = || hosts.first().filter(|_| hosts.len() == 1).map(|host| (*host).clone());
             let name = notes.name().or_else(only);
             let seen = notes.whole.iter().map(|folder| (*folder).into()).collect();
@@ -173,9 +179,10 @@ fn source_info(name: String, kind: Option<&'static str>, mut notes: SourceNotes)
         let why = format!("{} objects, files or logs are left out: above 160 MiB", notes.left_out);
         notes.gap(GapStatus::Unreadable, &name, why);
     }
+    let more = notes.more_gaps();
     let mut gaps: Vec<Gap> = notes.gaps.into_iter().collect();
-    if notes.more_gaps > 0 {
-        let why = format!("{} more gaps of this kind are not listed", notes.more_gaps);
+    if more > 0 {
+        let why = format!("{more} more gaps of this kind are not listed");
         gaps.push(Gap { status: GapStatus::Unreadable, what: name.clone(), why });
         gaps.sort();
     }

@@ -196,7 +196,7 @@ fn digest_kind(
             Ok(())
         }
         Kind::HostName => with_whole(input, MAX_NAME, &mut buffers.whole, |text, _| {
-            machines::name(source, file.machine.as_deref(), text);
+            machines::name(source, file.machine.as_deref(), path, text);
         }),
         Kind::Labels => with_whole(input, MAX_FILE, &mut buffers.whole, |text, _| {
             machines::label(source, path, text);

@@ -57,7 +57,9 @@ pub fn list_parts(folder: &Path, parts: &[Part]) -> Result<Listing, String> {
     let mut listing = Listing { entries: Vec::new(), refused: Vec::new(), is_cut: false };
     for part in parts {
         let start = if part.path.is_empty() { folder.into() } else { folder.join(part.path) };
-        if part.path.is_empty() || start.symlink_metadata().is_ok() {
+        if is_behind_link(folder, &start) {
+            listing.refused.push((part.path.into(), BEHIND_LINK.into()));
+        } else if part.path.is_empty() || start.symlink_metadata().is_ok() {
             list_part(folder, &start, part, &mut listing);
         }
     }
@@ -67,6 +69,15 @@ pub fn list_parts(folder: &Path, parts: &[Part]) -> Result<Listing, String> {
     }
     listing.entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(listing)
+}
+
+pub const BEHIND_LINK: &str = "it stands behind a link, which is not followed";
+
+/// Whether a folder on the way from `root` to `path` is a link: it may lead out of the root.
+pub fn is_behind_link(root: &Path, path: &Path) -> bool {
+    let way =
+        path.ancestors().skip(1).take_while(|folder| *folder != root && folder.starts_with(root));
+    way.into_iter().any(Path::is_symlink)
 }
 
 fn list_part(folder: &Path, start: &Path, part: &Part, listing: &mut Listing) {

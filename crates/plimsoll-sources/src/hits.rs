@@ -34,6 +34,16 @@ pub struct Hits {
     pub tail: Vec<LineTime>,
 }
 
+impl Hits {
+    /// Bytes of its texts.
+    pub fn weight(&self) -> usize {
+        let captures = self.captures.iter().map(|(name, value)| name.len() + value.len());
+        let texts = [&self.first, &self.run, &self.last].map(|hit| hit.text.len());
+        let tail = self.tail.len() * size_of::<LineTime>();
+        captures.chain(texts).sum::<usize>() + tail
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Hit {
     pub line: u64,

@@ -13,6 +13,8 @@ use crate::times::journal_head;
 
 /// Units that are told apart; the lines of all others make one log.
 const MAX_UNITS: usize = 400;
+/// As systemd has it.
+const MAX_NAME: usize = 255;
 const OTHERS: &str = "others";
 
 /// Programs and scripts that log under another name than that of their unit.
@@ -38,7 +40,7 @@ impl<'m> Units<'m> {
 
     pub fn scan(&mut self, unit: &str) -> &mut Scan {
         let full = self.by_name.len() >= MAX_UNITS && !self.by_name.contains_key(unit);
-        let unit = if full { OTHERS } else { unit };
+        let unit = if full || unit.len() > MAX_NAME { OTHERS } else { unit };
         let place = match self.by_name.get(unit) {
             Some(place) => *place,
             None => {

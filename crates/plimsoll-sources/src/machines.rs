@@ -21,23 +21,25 @@ pub fn folder<'p>(path: &'p str, place: &Place) -> Option<&'p str> {
 /// Notes that `path` is a file of a machine.
 pub fn note(notes: &mut SourceNotes, path: &str, place: &Place) {
     let Some((inside, folder)) = place.machine.as_ref().zip(folder(path, place)) else { return };
-    if notes.machines.len() >= MAX_NOTES && !notes.machines.contains_key(folder) {
-        return;
-    }
     let machine = notes.machines.entry(folder.into()).or_default();
     machine.folder_name = machine.folder_name.take().or_else(|| inside.name.clone());
     machine.whole.extend(inside.whole);
+    // Workers come in any order: the same ones must stay.
+    if notes.machines.len() > MAX_NOTES {
+        notes.machines.pop_last();
+    }
 }
 
-/// Takes in a file that holds a machine's host name.
-pub fn name(source: &Source, folder: Option<&str>, text: &[u8]) {
+/// Takes in a file that holds a machine's host name. Of several, the first by path is right.
+pub fn name(source: &Source, folder: Option<&str>, path: &str, text: &[u8]) {
     let Some(name) = std::str::from_utf8(text).ok().map(str::trim).filter(|n| is_name(n)) else {
         return;
     };
     let mut store = source.reading.store();
     let notes = store.sources.get_mut(source.index);
     if let Some(machine) = notes.zip(folder).and_then(|(n, folder)| n.machines.get_mut(folder)) {
-        machine.host_name = Some(name.into());
+        let said = (path.to_string(), name.to_string());
+        machine.host_name = machine.host_name.take().into_iter().chain([said]).min();
     }
 }
 
@@ -52,7 +54,8 @@ pub fn is_name(name: &str) -> bool {
 
 impl MachineNotes {
     pub fn name(&self) -> Option<String> {
-        self.host_name.clone().or_else(|| self.folder_name.clone())
+        let by_file = self.host_name.as_ref().map(|(_, name)| name);
+        by_file.or(self.folder_name.as_ref()).cloned()
     }
 }
 
@@ -63,9 +66,11 @@ pub fn label(source: &Source, path: &str, inspected: &[u8]) {
     let labels = found("io.kubernetes.pod.namespace").zip(found("io.kubernetes.pod.name"));
     if let Some(labels) = labels
         && let Some(notes) = source.reading.store().sources.get_mut(source.index)
-        && notes.labels.len() < MAX_NOTES
     {
         notes.labels.insert(format!("{stem}.log"), labels);
+        if notes.labels.len() > MAX_NOTES {
+            notes.labels.pop_last();
+        }
     }
 }
 

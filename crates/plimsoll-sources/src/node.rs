@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use plimsoll_model::snapshot::GapStatus;
 
 use crate::digest::{Source, journal_of, plain};
-use crate::folder::Part;
+use crate::folder::{BEHIND_LINK, Part, is_behind_link};
 use crate::store::Slot;
 
 pub const PARTS: [Part; 7] = [
@@ -41,6 +41,9 @@ pub fn is_root(folder: &Path) -> bool {
 /// Reads the journal below `root` by way of `program`, unless there is none.
 pub fn journal(source: &Source, root: &Path, program: &OsStr, member: u64) {
     let folder = root.join(JOURNAL);
+    if is_behind_link(root, &folder) {
+        return source.gap(GapStatus::Unreadable, JOURNAL, BEHIND_LINK);
+    }
     if !has_journal(&folder) {
         return;
     }
@@ -56,14 +59,11 @@ pub fn journal(source: &Source, root: &Path, program: &OsStr, member: u64) {
         Some(output) => read(source, output, member),
         None => Ok(()),
     };
-    // When it is not read to its end it would wait forever.
-    let stopped = child.kill().and_then(|()| child.wait());
+    // One that is not read to its end would wait forever.
+    let stopped = if end.is_err() { child.kill() } else { Ok(()) }.and_then(|()| child.wait());
     let why = match (end, stopped) {
         (Err(error), _) | (Ok(()), Err(error)) => plain(&error),
-        // One that was stopped by us has no code.
-        (Ok(()), Ok(status)) if status.code().is_some_and(|code| code != 0) => {
-            "journalctl could not read all of it".into()
-        }
+        (Ok(()), Ok(status)) if !status.success() => "journalctl could not read all of it".into(),
         _ => return,
     };
     source.gap(GapStatus::Cut, JOURNAL, why);

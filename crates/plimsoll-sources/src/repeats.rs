@@ -1,11 +1,15 @@
 //! Logs that say what another log of the same source says, and hits that a log's pod was not asked for.
 
+use std::collections::BTreeMap;
+
 use plimsoll_model::snapshot::{LogFile, LogHits, LogOrigin, Signature};
 
 use crate::store::SourceNotes;
 
 /// Two cuts of one journal need not begin and end at the same line.
 const SLACK_SECONDS: i64 = 120;
+/// Logs of one unit on one machine that are compared; nobody cuts a journal into as many.
+const MAX_CUTS: usize = 500;
 
 /// Gives containers the namespace and pod that their runtime knows, and drops the hits of signatures
 /// that are not meant for that namespace.
@@ -35,7 +39,18 @@ pub fn without_other_pods(
 
 /// Without the logs whose unit, machine and time another log covers.
 pub fn without_repeats(logs: Vec<LogFile>, hits: Vec<LogHits>) -> (Vec<LogFile>, Vec<LogHits>) {
-    let repeats: Vec<bool> = (0..logs.len()).map(|one| is_repeat(&logs, one)).collect();
+    let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (at, log) in logs.iter().enumerate() {
+        if let LogOrigin::Unit { unit, .. } = &log.origin {
+            alike.entry((log.source, unit, &log.hosts, &log.machine)).or_default().push(at);
+        }
+    }
+    let mut repeats = vec![false; logs.len()];
+    for group in alike.into_values() {
+        for &one in group.iter().take(MAX_CUTS) {
+            repeats[one] = is_repeat(&logs, &group[..group.len().min(MAX_CUTS)], one);
+        }
+    }
     let mut new_place = Vec::with_capacity(logs.len());
     let mut kept = 0;
     for repeat in &repeats {
@@ -50,18 +65,12 @@ pub fn without_repeats(logs: Vec<LogFile>, hits: Vec<LogHits>) -> (Vec<LogFile>,
     (logs, hits)
 }
 
-fn is_repeat(logs: &[LogFile], one: usize) -> bool {
+/// Whether another of these logs of one unit and machine says the same.
+fn is_repeat(logs: &[LogFile], alike: &[usize], one: usize) -> bool {
     let log = &logs[one];
-    let LogOrigin::Unit { unit, .. } = &log.origin else { return false };
-    logs.iter().enumerate().any(|(at, other)| {
-        let LogOrigin::Unit { unit: other_unit, .. } = &other.origin else { return false };
-        if at == one
-            || unit != other_unit
-            || log.source != other.source
-            || log.hosts != other.hosts
-            || log.machine != other.machine
-            || !(log.of_journal || other.of_journal)
-        {
+    alike.iter().any(|&at| {
+        let other = &logs[at];
+        if at == one || !(log.of_journal || other.of_journal) {
             return false;
         }
         // Of two that cover each other, the log of the unit alone stays, else the first.

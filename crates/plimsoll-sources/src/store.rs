@@ -47,8 +47,9 @@ impl Item {
                 Item::Document(found) => found.document.text.len(),
                 Item::File(path, bytes) => path.len() + bytes.len(),
                 Item::Log(log) => {
-                    let texts = |h: &crate::hits::Hits| h.first.text.len() + h.last.text.len();
-                    log.path.len() + log.hits.iter().map(|h| STRUCTURE + texts(h)).sum::<usize>()
+                    let hosts = log.hosts.iter().map(|(host, _)| STRUCTURE / 4 + host.len());
+                    let hits = log.hits.iter().map(|hits| STRUCTURE + hits.weight());
+                    log.path.len() + hosts.sum::<usize>() + hits.sum::<usize>()
                 }
             }
     }
@@ -60,7 +61,8 @@ pub struct SourceNotes {
     pub files: u64,
     pub bytes: u64,
     pub gaps: BTreeSet<Gap>,
-    pub more_gaps: u64,
+    told: u64,
+    has_more_gaps: bool,
     pub left_out: u64,
     /// Folders that are the root of a gather.
     pub roots: BTreeSet<String>,
@@ -80,19 +82,24 @@ pub struct SourceNotes {
 pub struct MachineNotes {
     /// From the folder's name.
     pub folder_name: Option<String>,
-    /// From a file that holds nothing else.
-    pub host_name: Option<String>,
+    /// From a file that holds nothing else, with the file.
+    pub host_name: Option<(String, String)>,
     pub whole: BTreeSet<&'static str>,
 }
 
 impl SourceNotes {
     pub fn gap(&mut self, status: GapStatus, what: impl Into<String>, why: impl Into<String>) {
-        if self.gaps.insert(Gap { status, what: what.into(), why: why.into() })
-            && self.gaps.len() > MAX_GAPS
-        {
+        self.told += 1;
+        self.gaps.insert(Gap { status, what: what.into(), why: why.into() });
+        if self.gaps.len() > MAX_GAPS {
             self.gaps.pop_last();
-            self.more_gaps += 1;
+            self.has_more_gaps = true;
         }
+    }
+
+    /// How many are not listed, whatever order they came in.
+    pub fn more_gaps(&self) -> u64 {
+        if self.has_more_gaps { self.told - self.gaps.len() as u64 } else { 0 }
     }
 
     pub fn is_gather(&self) -> bool {
@@ -105,8 +112,11 @@ impl SourceNotes {
 
 /// Adds to a set that a hostile archive must not be able to fill.
 pub fn note(set: &mut BTreeSet<String>, folder: &str) {
-    if set.len() < MAX_ROOTS && !set.contains(folder) {
+    if !set.contains(folder) {
         set.insert(folder.into());
+    }
+    if set.len() > MAX_ROOTS {
+        set.pop_last();
     }
 }
 

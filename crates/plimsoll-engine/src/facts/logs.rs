@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use plimsoll_model::snapshot::{Era, HitLine, RECENT_SECONDS};
+use plimsoll_model::snapshot::{Era, Gap, GapStatus, HitLine, RECENT_SECONDS};
 use plimsoll_model::{
     Entity, EntityId, Evidence, FactBase, LogFile, LogHits, LogOrigin, Snapshot, Time, Value,
 };
@@ -21,6 +21,9 @@ use crate::pack::{Pack, SignatureRule};
 
 /// A hit in the log of a pod that is older than this says nothing about now.
 const OLD_SECONDS: i64 = 3 * 3600;
+
+/// Entities that only the lines of one signature name; a line can name anything.
+const MAX_STRANGERS: usize = 500;
 
 /// What one signature found for one entity.
 #[derive(Default)]
@@ -37,8 +40,11 @@ struct Found {
     open: u64,
 }
 
-pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
+/// Gives what was left out.
+pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) -> Vec<(usize, Gap)> {
     let selected = Selected::new(pack, snapshot);
+    let ends = Ends::new(pack, snapshot);
+    let mut left_out = Vec::new();
     let journals = journal_ends(snapshot, base);
     for (index, rule) in pack.signatures.iter().enumerate() {
         let logs = selected.logs(rule);
@@ -58,10 +64,18 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
                 entry.until = entry.until.max(log.end_of(host.as_deref()));
             }
         }
+        let mut strangers: BTreeSet<EntityId> = BTreeSet::new();
         for hits in snapshot.hits.iter().filter(|hits| hits.signature == index) {
             let log = &snapshot.logs[hits.log];
             let Some(id) = target(rule, log, hits, base) else { continue };
-            let over = is_over(pack, rule, snapshot, hits);
+            if !base.entities.contains_key(&id) && !strangers.contains(&id) {
+                if strangers.len() >= MAX_STRANGERS {
+                    left_out.push((log.source, too_many(log, rule)));
+                    break;
+                }
+                strangers.insert(id.clone());
+            }
+            let over = ends.are_after(rule, hits);
             let silence = silence_after(log, hits, snapshot.now, &journals, base);
             let past = hits.last.time.zip(silence).is_some_and(|(last, s)| s.makes_past(last));
             let recent = if over || past { 0 } else { hits.recent };
@@ -84,19 +98,46 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) {
             store(base, id, &rule.spec.id, found);
         }
     }
+    left_out
 }
 
-/// Whether the same host said later in the same log that it is over.
-fn is_over(pack: &Pack, rule: &SignatureRule, snapshot: &Snapshot, hits: &LogHits) -> bool {
-    let same_host =
-        |end: &LogHits| hits.host.is_none() || end.host.is_none() || end.host == hits.host;
-    let ends = |end: &LogHits| {
-        pack.signatures.get(end.signature).is_some_and(|other| rule.over.contains(&other.spec.id))
-    };
-    !rule.over.is_empty()
-        && snapshot.hits.iter().any(|end| {
-            end.log == hits.log && end.last.line > hits.last.line && ends(end) && same_host(end)
-        })
+fn too_many(log: &LogFile, rule: &SignatureRule) -> Gap {
+    Gap {
+        status: GapStatus::Cut,
+        what: log.path.to_string(),
+        why: format!(
+            "lines of {} name more than {MAX_STRANGERS} things that nothing else knows of",
+            rule.spec.id
+        ),
+    }
+}
+
+/// The hits of signatures that end others, by log and signature.
+struct Ends<'s>(BTreeMap<(usize, &'s str), Vec<&'s LogHits>>);
+
+impl<'s> Ends<'s> {
+    fn new(pack: &'s Pack, snapshot: &'s Snapshot) -> Self {
+        let enders: BTreeSet<&str> =
+            pack.signatures.iter().flat_map(|rule| &rule.over).map(String::as_str).collect();
+        let mut by_log: BTreeMap<(usize, &str), Vec<&LogHits>> = BTreeMap::new();
+        for hits in &snapshot.hits {
+            let id = pack.signatures.get(hits.signature).map_or("", |rule| rule.spec.id.as_str());
+            if enders.contains(id) {
+                by_log.entry((hits.log, id)).or_default().push(hits);
+            }
+        }
+        Self(by_log)
+    }
+
+    /// Whether the same host said later in the same log that it is over.
+    fn are_after(&self, rule: &SignatureRule, hits: &LogHits) -> bool {
+        let same_host =
+            |end: &LogHits| hits.host.is_none() || end.host.is_none() || end.host == hits.host;
+        let ids = rule.over.iter().map(String::as_str);
+        ids.filter_map(|id| self.0.get(&(hits.log, id)))
+            .flatten()
+            .any(|end| end.last.line > hits.last.line && same_host(end))
+    }
 }
 
 /// The logs of each selector, found once: signatures share them.

@@ -31,6 +31,8 @@ mod requests;
 pub mod schema;
 mod workloads;
 
+use std::collections::BTreeSet;
+
 use plimsoll_model::snapshot::{Gap, GapStatus};
 use plimsoll_model::{Document, Entity, EntityId, FactBase, Snapshot, Value};
 use rayon::prelude::*;
@@ -74,11 +76,10 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     etcd::extract(snapshot, &mut base, &mut problems);
     node_root::extract(snapshot, &mut base);
     base.entities.entry(EntityId::cluster()).or_default();
-    let doubtful: Vec<&Document> = snapshot
-        .documents
-        .iter()
-        .filter(|d| problems.iter().any(|(of, gap)| *of == d.source && gap.what == *d.path))
-        .collect();
+    let unread: BTreeSet<(usize, &str)> =
+        problems.iter().map(|(of, gap)| (*of, gap.what.as_str())).collect();
+    let doubtful: Vec<&Document> =
+        snapshot.documents.iter().filter(|d| unread.contains(&(d.source, &*d.path))).collect();
     let lists = Lists::new(snapshot, &doubtful);
     absence::derive(snapshot, &lists, &mut base);
     operators::derive(&mut base);
@@ -95,10 +96,10 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     hardware::derive(&mut base);
     pods::derive(snapshot, &lists, &mut base);
     events::derive(&lists, &mut base);
-    hosts::derive(&lists, &mut base);
     pulls::derive(&mut base);
-    logs::attach(pack, snapshot, &mut base);
+    problems.extend(logs::attach(pack, snapshot, &mut base));
     installer::derive(&mut base);
+    hosts::derive(&lists, &mut base);
     operators::derive_messages(&mut base);
     relations::derive(pack, &lists, &mut base);
     workloads::derive(&mut base);
