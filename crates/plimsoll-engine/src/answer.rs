@@ -442,12 +442,25 @@ impl<'a> View<'a> {
         deadlocks.filter(|deadlock| deadlock.members.len() > 1).collect()
     }
 
+    /// Whether every log that would show a state was read. What an object alone denies, a log that is
+    /// not there might have told.
+    fn was_looked_for(&self, node: usize) -> bool {
+        let (entity, instance) = self.instance(node);
+        let logs =
+            self.inputs.base.entities.get(entity).and_then(|entity| entity.facts.get("logs"));
+        let reads = self.inputs.pack.states[instance.state].when.reads_of("self");
+        let mut signatures =
+            reads.iter().filter_map(|path| path.strip_prefix("logs.")?.split('.').next());
+        signatures.all(|id| logs.is_some_and(|logs| logs.get(id).is_some()))
+    }
+
     fn ruled_out(&self) -> Vec<RuledOut> {
         let mut found: Vec<RuledOut> = self
             .inputs
             .explanation
             .ruled_out
             .iter()
+            .filter(|ruled_out| self.was_looked_for(ruled_out.by))
             .map(|ruled_out| {
                 let StateRef { id, entity } = self.name(ruled_out.node);
                 let witness = self.name(ruled_out.by);

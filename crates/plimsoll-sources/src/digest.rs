@@ -14,7 +14,7 @@ use crate::machines;
 use crate::matcher::Matchers;
 use crate::scan::{Scan, ScannedLog};
 use crate::store::{Item, Slot, Store};
-use crate::times::is_installer_line;
+use crate::times::{is_installer_line, journal_head};
 use crate::{archive, export, gather, journal, object};
 
 /// Largest file that is kept whole because somebody asked for it.
@@ -213,12 +213,17 @@ fn digest_kind(
         }),
         Kind::Text => {
             let (head, stream) = peek(unpacked(source, input.stream())?);
-            if !is_installer_log(&head) {
-                return Ok(());
-            }
-            source.saw(Layout::Installer);
             let mut stream = stream;
-            log(source, buffers, slot, file, LogOrigin::Installer, Input::Stream(&mut stream))
+            let input = Input::Stream(&mut stream);
+            if is_installer_log(&head) {
+                source.saw(Layout::Installer);
+                return log(source, buffers, slot, file, LogOrigin::Installer, input);
+            }
+            if is_journal(&head) {
+                source.saw(Layout::Journal);
+                return digest_kind(source, buffers, slot, file, Kind::Journal, input);
+            }
+            Ok(())
         }
         Kind::Archive => match input {
             Input::Bytes(mut bytes) => {
@@ -237,6 +242,12 @@ fn is_installer_log(head: &[u8]) -> bool {
     let mut lines = head.split(|b| *b == b'\n');
     lines.next().is_some_and(is_installer_line)
         && memchr::memmem::find(head, b"msg=\"OpenShift Installer ").is_some()
+}
+
+/// Whether a text begins as `journalctl` prints: with time, host and writer, and maybe a line of its own
+/// above.
+pub fn is_journal(head: &[u8]) -> bool {
+    head.split(|b| *b == b'\n').take(3).any(|line| journal_head(line).is_some())
 }
 
 /// Gives `then` all of the input at once, or as much as could be read.

@@ -15,8 +15,9 @@ use plimsoll_model::snapshot::GapStatus;
 
 use crate::archive::{Job, Workers, outermost, shown_path};
 use crate::decode::{Packing, Taken, packing, peek, unpack};
-use crate::digest::{Buffers, Input, Source, digest, plain, text};
+use crate::digest::{Buffers, Input, Source, digest, is_journal, journal_of, plain, text};
 use crate::folder::{self, Listing};
+use crate::layout::is_console;
 use crate::node;
 use crate::store::{Item, Slot};
 use crate::tarball::looks_like_tar;
@@ -152,14 +153,16 @@ fn read_file(source: &Source, file: impl Read, size: u64) -> Result<Option<&'sta
     }
     // A tail of the installer's log is one, too, so the first line that is whole must do.
     let is_installer = head.split(|b| *b == b'\n').take(3).any(is_installer_line);
-    let (origin, kind) = if is_installer {
-        (LogOrigin::Installer, "installer")
-    } else {
-        (LogOrigin::Console { name: stem(&source.name).into() }, "console")
-    };
     let mut slot = Slot { source: source.index, member: 0, place: 0 };
     let name = source.name.clone();
-    let end = text(source, &mut slot, &name, origin, &mut reader);
+    let (kind, end) = if is_installer {
+        ("installer", text(source, &mut slot, &name, LogOrigin::Installer, &mut reader))
+    } else if is_journal(&head) && !is_console(stem(&name)) {
+        ("journal", journal_of(source, &mut slot, &name, &mut reader))
+    } else {
+        let origin = LogOrigin::Console { name: stem(&name).into() };
+        ("console", text(source, &mut slot, &name, origin, &mut reader))
+    };
     if let Err(error) = end {
         source.gap(GapStatus::Cut, &name, plain(&error));
     }

@@ -280,6 +280,21 @@ fn a_text_file_is_a_console_log() {
 }
 
 #[test]
+fn a_text_file_in_the_form_of_a_journal_is_one() {
+    let text = "-- Logs begin at Thu 2024-10-24. --\nOct 24 12:00:00 m-0 systemd[1]: kubelet.service: NEEDLE\n";
+    for snapshot in [
+        read_bytes("m-0.log", text.as_bytes()).unwrap(),
+        read_tree("x", &tree(&[("m-0.log", text)]), &needs()),
+    ] {
+        assert_eq!(snapshot.sources[0].kind, "journal");
+        let hit = &snapshot.hits[0];
+        let kubelet = LogOrigin::Unit { unit: "kubelet".into(), node: None };
+        assert_eq!(snapshot.logs[hit.log].origin, kubelet);
+        assert_eq!(hit.host.as_deref(), Some("m-0"));
+    }
+}
+
+#[test]
 fn now_is_the_end_of_the_newest_log_when_there_is_no_timestamp() {
     let mut files = sample();
     files.remove("timestamp");

@@ -50,3 +50,11 @@ fn a_line_speaks_for_what_it_confirms() {
     let message = "VIP '10.0.0.9' cannot be found in any machine network";
     assert!(answer(&["explain", "--log", message]).contains("network-operator-degraded"));
 }
+
+#[test]
+fn a_line_from_the_field_names_its_failure() {
+    let missing = r#"missing MachineConfig rendered-master-abc: machineconfig.machineconfiguration.openshift.io "rendered-master-abc" not found"#;
+    assert!(answer(&["explain", "--log", missing]).contains("rendered-config-missing"));
+    let dial = "dial tcp 172.30.0.1:443: i/o timeout";
+    assert!(answer(&["explain", "--log", dial]).contains("service-vip-unroutable"));
+}

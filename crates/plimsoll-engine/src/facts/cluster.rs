@@ -77,7 +77,7 @@ fn show_history(history: &plimsoll_yaml::Node) -> String {
     format!("history: {}", entries.join(", "))
 }
 
-fn minor_of(version: &str) -> Option<i64> {
+pub(super) fn minor_of(version: &str) -> Option<i64> {
     version.strip_prefix("4.")?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::{FactBase, Value};
+use plimsoll_model::{EntityId, FactBase, Value};
+
+use super::cluster::minor_of;
 
 /// (signature of the packs, condition that it stands for, its status)
 const CONDITIONS: &[(&str, &str, &str)] = &[
@@ -15,14 +17,33 @@ const CONDITIONS: &[(&str, &str, &str)] = &[
 const HOST_ERROR: &str = "installer-names-host-error";
 const HOST_STATE: &str = "installer-names-host-state";
 
+/// The installer's first line has its own version, which is that of the cluster it makes.
+const VERSION: &str = "installer-version";
+
 /// Signatures of the packs that become facts here, and that no rule need read by name.
 pub fn signatures<'a>() -> impl Iterator<Item = &'a str> {
-    CONDITIONS.iter().map(|(signature, _, _)| *signature).chain([HOST_ERROR, HOST_STATE])
+    let conditions = CONDITIONS.iter().map(|(signature, _, _)| *signature);
+    conditions.chain([HOST_ERROR, HOST_STATE, VERSION])
 }
 
 pub fn derive(base: &mut FactBase) {
+    version(base);
     conditions(base);
     host_errors(base);
+}
+
+fn version(base: &mut FactBase) {
+    let Some(cluster) = base.entities.get_mut(&EntityId::cluster()) else { return };
+    let said = cluster.facts.get("logs").and_then(|logs| logs.get(VERSION)?.get("version")?.text());
+    let Some(version) = said.map(str::to_string) else { return };
+    if cluster.facts.contains_key("version") {
+        return;
+    }
+    let from = cluster.provenance.get(&format!("logs.{VERSION}")).cloned().unwrap_or_default();
+    if let Some(minor) = minor_of(&version) {
+        cluster.derive("minor", minor, from.clone());
+    }
+    cluster.derive("version", version, from);
 }
 
 fn host_errors(base: &mut FactBase) {
@@ -67,5 +88,28 @@ fn conditions(base: &mut FactBase) {
             let from = operator.provenance.get(&format!("logs.{signature}")).cloned();
             operator.derive(condition, Value::Map(map), from.unwrap_or_default());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_installer_tells_the_version_where_the_cluster_does_not() {
+        let said = BTreeMap::from([("version".to_string(), Value::from("4.18.14"))]);
+        let logs = Value::Map(BTreeMap::from([(VERSION.to_string(), Value::Map(said))]));
+        let mut base = FactBase::default();
+        base.entities.entry(EntityId::cluster()).or_default().derive("logs", logs, Vec::new());
+        derive(&mut base);
+        let fact =
+            |base: &FactBase, name: &str| base.entities[&EntityId::cluster()].facts[name].clone();
+        assert_eq!(fact(&base, "version"), Value::from("4.18.14"));
+        assert_eq!(fact(&base, "minor"), Value::Int(18));
+
+        let cluster = base.entities.get_mut(&EntityId::cluster()).expect("it is there");
+        cluster.derive("version", "4.20.1", Vec::new());
+        derive(&mut base);
+        assert_eq!(fact(&base, "version"), Value::from("4.20.1"), "its own word goes first");
     }
 }

@@ -6,7 +6,7 @@
 //! A signature that did not hit is a fact only where a log was there to look into: count 0 for an
 //! entity whose logs were collected, nothing at all for one whose logs were not. The first log that
 //! a signature names is where its line must stand; the others are where it may be found as well, and
-//! their silence proves nothing.
+//! their silence proves nothing. Nor does that of an optional one, which only a measurement brings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -49,7 +49,7 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) -> Vec<(usi
     for (index, rule) in pack.signatures.iter().enumerate() {
         let logs = selected.logs(rule);
         let mut found: BTreeMap<EntityId, Found> = BTreeMap::new();
-        for log in &logs {
+        for log in logs.iter().filter(|_| !rule.optional) {
             let log = &snapshot.logs[*log];
             // What is not in a log that was cut off may have been in the rest of it, and what a
             // container did not write before its restart it may write now.

@@ -182,7 +182,7 @@ impl<'n> Loader<'n> {
     }
 
     fn signature(&mut self, path: &'n str, item: &'n Node) {
-        let known = ["id", "on", "logs", "contains", "pattern", "entity", "over"];
+        let known = ["id", "on", "logs", "contains", "pattern", "entity", "over", "optional"];
         let Some(fields) = Fields::new(path, item, &known, &mut self.errors) else { return };
         let id = fields.required("id", &mut self.errors);
         let on = fields.required("on", &mut self.errors);
@@ -221,12 +221,14 @@ impl<'n> Loader<'n> {
             self.errors.push(fields.here(format!("entity '{text}' is not a {on}")));
         }
         let over = fields.texts("over", &mut self.errors);
+        let optional = fields.flag("optional", &mut self.errors);
         self.pack.signatures.push(SignatureRule {
             at: fields.place(),
             spec: Signature { id, contains, pattern, logs },
             on,
             entity,
             over,
+            optional,
         });
         self.signatures.push(fields);
     }

@@ -158,6 +158,8 @@ pub struct SignatureRule {
     pub entity: Option<String>,
     /// Signatures whose line, later in the same log, says that this one is over.
     pub over: Vec<String>,
+    /// The line is there only if somebody happened to ask for it: its silence proves nothing.
+    pub optional: bool,
 }
 
 #[derive(Debug)]

@@ -9,10 +9,18 @@ use super::{Found, Kind, Layout, is_text};
 
 pub fn find(parts: &[&str]) -> Option<Found> {
     let name = parts.last()?.rsplit_once('.')?.0;
-    let lower = name.to_ascii_lowercase();
-    let is_console = is_text(parts) && ["console", "serial"].iter().any(|w| lower.contains(w));
     let kind = Kind::Log(LogOrigin::Console { name: name.into() });
-    is_console.then_some(Found { kind, layout: Layout::Console, machine: None })
+    (is_text(parts) && is_console(name)).then_some(Found {
+        kind,
+        layout: Layout::Console,
+        machine: None,
+    })
+}
+
+/// Whether a file of this name, without its ending, is a console.
+pub fn is_console(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["console", "serial"].iter().any(|word| lower.contains(word))
 }
 
 #[cfg(test)]

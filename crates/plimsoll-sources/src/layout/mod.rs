@@ -9,6 +9,8 @@ mod insights;
 mod machine;
 mod sos;
 
+pub use console::is_console;
+
 use std::collections::BTreeMap;
 
 use plimsoll_model::LogOrigin;
@@ -59,7 +61,7 @@ pub enum Kind {
     Timestamp,
     /// What the gather itself, or `oc` on its behalf, had to say.
     GatherLog,
-    /// A text whose first lines tell whether it is a log of the installer.
+    /// A text whose first lines tell whether it is a log of the installer, or a journal.
     Text,
     Other,
 }
@@ -83,6 +85,7 @@ pub enum Layout {
     Node,
     Insights,
     Installer,
+    Journal,
     Console,
 }
 
@@ -97,6 +100,7 @@ impl Layout {
             Layout::Node => Some("node"),
             Layout::Insights => Some("insights"),
             Layout::Installer => Some("installer"),
+            Layout::Journal => Some("journal"),
             Layout::Console => Some("console"),
         }
     }
