@@ -56,7 +56,11 @@ pub fn assemble(inputs: &Inputs<'_>) -> Diagnosis {
         !accepted.drops(&StateRef { id: check.id.clone(), entity: check.entity.clone() })
             && (check.separates.is_empty() || !check.separates.iter().all(|s| accepted.drops(s)))
     });
-    let missing = missing_parts(inputs.base);
+    let mut missing = missing_parts(inputs.base);
+    if inputs.base.now.is_none() {
+        missing
+            .insert(0, "its own time (give it with --now: no certificate can be judged without)");
+    }
     let complete = sources.iter().all(|source| source.complete);
     let judged = verdict::judge(&roots, &verdicts, &unexplained, &deadlocks, &missing, complete);
     let mut diagnosis = Diagnosis {
@@ -130,6 +134,13 @@ fn not_collected(inputs: &Inputs<'_>) -> Vec<Gap> {
         why: "not collected".into(),
     };
     let mut gaps: Vec<Gap> = missing_parts(inputs.base).into_iter().map(gap).collect();
+    if inputs.base.now.is_none() {
+        gaps.push(Gap {
+            status: GapStatus::NotCollected,
+            what: "The time of this data".into(),
+            why: "not known; give it with --now, or certificates and ages stay unjudged".into(),
+        });
+    }
     let of_kubelet =
         |log: &LogFile| matches!(&log.origin, LogOrigin::Unit { unit, .. } if unit == "kubelet");
     if !inputs.snapshot.logs.iter().any(of_kubelet) {

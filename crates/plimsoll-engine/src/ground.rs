@@ -125,7 +125,11 @@ impl<'a> Grower<'a> {
     ) {
         let CauseRule { from, keeps, .. } = self.pack.causes[rule];
         let Some(instance) = self.by_state[from].get(cause).copied() else { return };
-        if (keeps && !instance.is_active()) || !self.holds(rule, cause, effect) {
+        // What is over does not cause what goes on.
+        if instance.recovered
+            || (keeps && !instance.is_active())
+            || !self.holds(rule, cause, effect)
+        {
             return;
         }
         let key = (from, cause);
@@ -283,9 +287,6 @@ impl<'a> Grower<'a> {
         let rule = &self.pack.states[instance.state];
         Node {
             observed: match instance.truth {
-                // It was there and seems to be over. That may be wrong: where something is still
-                // broken it can be suspected, where nothing is it blames nobody.
-                Truth::True if instance.recovered => Observed::Unknown,
                 Truth::True => Observed::True,
                 Truth::False => Observed::False,
                 Truth::Unknown(_) => Observed::Unknown,

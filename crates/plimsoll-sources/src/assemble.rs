@@ -39,13 +39,18 @@ pub fn assemble(
     logs.sort_by(|(a, a_log), (b, b_log)| {
         (a.source, &a_log.path, a.member).cmp(&(b.source, &b_log.path, b.member))
     });
-    let near =
-        now.or(store.now).or_else(|| newest_end(&logs)).or_else(|| named_time(&names, &logs));
+    let named = named_time(&names, &logs, gather::time_in_name);
+    let near = now
+        .or(store.now)
+        .or_else(|| newest_end(&logs))
+        .or(named)
+        .or_else(|| named_time(&names, &logs, gather::day_in_name));
     let (mut logs, hits) = settle_logs(logs, near, &store.sources);
     let hits = without_other_pods(&mut logs, hits, &store.sources, signatures);
     let (logs, hits) = without_repeats(logs, hits);
-    // Without a time of the gather, the newest line of all is the nearest to it.
-    let newest = || logs.iter().filter_map(|log| log.end).max().max(near);
+    // Without a time of the gather, the newest line of all is the nearest to it; the end of a day
+    // that stands in a name is nearer than nothing.
+    let newest = || logs.iter().filter_map(|log| log.end).max().max(named).or(near);
     let now = now.or(store.now).or_else(newest);
     let machines = machines_of(&store.sources, &logs);
     let mut sources: Vec<SourceInfo> = names
@@ -74,10 +79,11 @@ pub fn assemble(
 fn named_time(
     names: &[(String, Option<&'static str>)],
     logs: &[(Slot, ScannedLog)],
+    read: fn(&str) -> Option<Time>,
 ) -> Option<Time> {
     let folders = logs.iter().flat_map(|(_, log)| log.path.split('/').rev().skip(1));
     let names = names.iter().map(|(name, _)| name.as_str());
-    names.chain(folders).filter_map(gather::time_in_name).max()
+    names.chain(folders).filter_map(read).max()
 }
 
 fn machines_of(sources: &[SourceNotes], logs: &[LogFile]) -> BTreeMap<(usize, String), Machine> {

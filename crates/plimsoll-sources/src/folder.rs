@@ -12,6 +12,7 @@ use crate::archive::{SMALL, refuse_link, shown_path};
 use crate::decode::Taken;
 use crate::digest::{Buffers, Input, Source, digest, plain};
 use crate::layout::{Kind, Place};
+use crate::machines;
 use crate::store::Slot;
 
 const MAX_WORKERS: usize = 8;
@@ -35,6 +36,8 @@ pub struct Entry<'e> {
 pub enum Content<'e> {
     OnDisk(PathBuf),
     InMemory(&'e [u8]),
+    /// A folder in a part of a node's root: it tells that what is not beside it is not there.
+    Folder,
     /// A link or a device.
     None,
 }
@@ -101,7 +104,12 @@ fn list_part(folder: &Path, start: &Path, part: &Part, listing: &mut Listing) {
             return;
         }
         match entry {
-            Ok(entry) if entry.file_type().is_dir() => {}
+            Ok(entry) if entry.file_type().is_dir() => {
+                if !part.path.is_empty() && entry.depth() > 0 {
+                    let path = relative(entry.path());
+                    listing.entries.push(Entry { path, size: 0, content: Content::Folder });
+                }
+            }
             Ok(entry) => match entry.metadata() {
                 Ok(metadata) => listing.entries.push(Entry {
                     path: relative(entry.path()),
@@ -161,6 +169,12 @@ fn read_entry(
         refuse_link(source, &mut slot, path, &place);
         return Ok(());
     }
+    if matches!(entry.content, Content::Folder) {
+        if let Some(notes) = source.reading.store().sources.get_mut(source.index) {
+            machines::note(notes, path, &place);
+        }
+        return Ok(());
+    }
     source.count(path, &judged, &place, entry.size);
     if !place.is_wanted() {
         source.meter.take(entry.size);
@@ -186,7 +200,7 @@ fn read_entry(
                 digest(source, buffers, &mut slot, path, place, Input::Stream(&mut file), 0)
             }
         }
-        Content::None => Ok(()),
+        Content::Folder | Content::None => Ok(()),
     }
 }
 

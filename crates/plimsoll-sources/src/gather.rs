@@ -56,19 +56,31 @@ pub fn complaints(path: &str, log: &[u8]) -> Vec<Gap> {
 }
 
 /// The time that a gather puts into its name: `log-bundle-20251203140000`,
-/// `agent-gather-20251203-140000UTC`, or only the day, `sosreport-m-0-2025-12-03-abcdefg`.
+/// `agent-gather-20251203-140000UTC`.
 pub fn time_in_name(name: &str) -> Option<Time> {
+    digits_in_name(name, |runs| match *runs {
+        [time, ..] if time.len() == 14 => Some(time.into()),
+        [day, clock, ..] if (day.len(), clock.len()) == (8, 6) => Some([day, clock].concat()),
+        _ => None,
+    })
+}
+
+/// The end of the day in a name, where that is all it tells: `sosreport-m-0-2025-12-03-abcdefg`.
+pub fn day_in_name(name: &str) -> Option<Time> {
+    digits_in_name(name, |runs| match *runs {
+        [year, month, day, ..] if (year.len(), month.len(), day.len()) == (4, 2, 2) => {
+            Some([year, month, day, "235959"].concat())
+        }
+        _ => None,
+    })
+}
+
+/// The first runs of digits in a name that `read` takes for `YYYYmmddHHMMSS`.
+fn digits_in_name(name: &str, read: fn(&[&str]) -> Option<String>) -> Option<Time> {
     let is_number = |run: &&str| !run.is_empty();
     let runs: Vec<&str> = name.split(|c: char| !c.is_ascii_digit()).filter(is_number).collect();
-    let joined = |from: usize, count: usize| runs.get(from..from + count).map(|r| r.concat());
     (0..runs.len()).find_map(|at| {
-        let lengths: Vec<usize> = runs[at..].iter().take(3).map(|run| run.len()).collect();
-        let digits = match lengths.as_slice() {
-            [14, ..] => joined(at, 1)?,
-            [8, 6, ..] => joined(at, 2)?,
-            [4, 2, 2] => joined(at, 3)? + "235959",
-            _ => return None,
-        };
+        let digits = read(&runs[at..])?;
         let part = |from: usize, to: usize| digits.get(from..to);
         let text = format!(
             "{}-{}-{}T{}:{}:{}Z",
@@ -168,12 +180,15 @@ mod tests {
         for (name, time) in [
             ("log-bundle-20251203140000.tar.gz", Some("2025-12-03T14:00:00Z")),
             ("agent-gather-20251203-140000UTC.tar.xz", Some("2025-12-03T14:00:00Z")),
-            ("sosreport-m-0-01234567-2025-12-03-abcdefg.tar.xz", Some("2025-12-03T23:59:59Z")),
+            ("sosreport-m-0-01234567-2025-12-03-abcdefg.tar.xz", None),
             ("must-gather.local.5512", None),
             ("log-bundle-99999999999999", None),
         ] {
             assert_eq!(time_in_name(name).map(|t| t.to_string()).as_deref(), time, "{name}");
         }
+        let day = day_in_name("sosreport-m-0-01234567-2025-12-03-abcdefg.tar.xz");
+        assert_eq!(day.unwrap().to_string(), "2025-12-03T23:59:59Z");
+        assert_eq!(day_in_name("must-gather.local.5512"), None);
     }
 
     #[test]

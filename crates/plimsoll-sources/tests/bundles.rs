@@ -259,3 +259,21 @@ fn sources_of_strangers_cannot_break_the_reading() {
     assert!(snapshot.documents.is_empty());
     assert!(gaps(&snapshot).iter().any(|gap| gap.contains("journal.export")));
 }
+
+/// A sosreport has only its day in its name; what it holds knows the time better.
+#[test]
+fn the_day_in_a_name_is_the_last_resort_for_the_time() {
+    let at = |path: &str| format!("sosreport-a-2025-12-03-b/{path}");
+    let journal = at("sos_commands/logs/journalctl_--no-pager");
+    let line = "Dec 03 10:59:07 a kubelet[1]: NEEDLE\n";
+    let now = |files: &[(String, &str)]| {
+        let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), *t)).collect();
+        read_tree("x", &tree(&files), &needs()).now.unwrap().to_string()
+    };
+    assert_eq!(now(&[(journal.clone(), line)]), "2025-12-03T10:59:07Z");
+    let date = "Wed Dec  3 11:02:00 UTC 2025\n";
+    for path in ["date", "sos_commands/date/date"] {
+        assert_eq!(now(&[(journal.clone(), line), (at(path), date)]), "2025-12-03T11:02:00Z");
+    }
+    assert_eq!(now(&[(journal, "no time in this\n")]), "2025-12-03T23:59:59Z");
+}

@@ -141,6 +141,26 @@ fn a_node_root_tells_what_is_on_the_disk() {
 }
 
 #[test]
+fn a_certificate_on_a_disk_is_judged_by_a_time_that_must_be_known() {
+    let mut root = base("node-root").unwrap();
+    root.retain(|path, _| path != "etc/kubernetes/kubeconfig" && !path.starts_with("var/log"));
+    let read = snapshot("node", &root);
+    assert_eq!(read.now, None);
+    let diagnosis = plimsoll_engine::diagnose(&PACK, &read);
+    assert_eq!(diagnosis.verdict, Verdict::NotProvable);
+    assert!(diagnosis.reason.contains("--now"), "{}", diagnosis.reason);
+    assert!(diagnosis.sources[0].gaps.iter().any(|gap| gap.contains("--now")));
+
+    let mut needs = plimsoll_engine::needs(&PACK);
+    needs.now = Some("2027-01-01T00:00:00Z".parse().unwrap());
+    let diagnosis = plimsoll_engine::diagnose(&PACK, &read_tree("node", &root, &needs));
+    let both = ["bootstrap-credential-missing Node/master-0", "kubelet-cert-expired Node/master-0"];
+    let mut found = roots(&diagnosis);
+    found.sort();
+    assert_eq!(found, both);
+}
+
+#[test]
 fn what_is_not_on_the_disk_is_told_only_where_all_of_it_was_seen() {
     let mut root = base("node-root").unwrap();
     root.retain(|path, _| !path.contains("pki/") && !path.contains("cni/"));

@@ -63,9 +63,28 @@ pub fn endpoints(object: &Object<'_>) -> Facts {
     vec![(object.namespaced_id("Service"), entity)]
 }
 
+/// Services that the API server's operator looked for and did not find: `unable to find service
+/// NAME.NAMESPACE: …` (older ones write `find find`).
+fn missed(base: &FactBase) -> (Vec<String>, Vec<Evidence>) {
+    let operator = EntityId::cluster_scoped("ClusterOperator", "kube-apiserver");
+    let Some(operator) = base.entities.get(&operator) else { return Default::default() };
+    let text = |key| operator.facts.get("degraded").and_then(|said| said.get(key)?.text());
+    if text("status") != Some("True") {
+        return Default::default();
+    }
+    let parts = text("message").unwrap_or_default().split("unable to find ").skip(1);
+    let names = parts.filter_map(|rest| {
+        let rest = rest.strip_prefix("find ").unwrap_or(rest).strip_prefix("service ")?;
+        let (name, namespace) = rest.split_once(": ")?.0.split_once('.')?;
+        Some(format!("{namespace}/{name}"))
+    });
+    (names.collect(), operator.provenance.get("degraded").cloned().unwrap_or_default())
+}
+
 /// Webhooks that block writes and have nobody behind them. A service that was not collected may
-/// have: then this is told only if another one surely has not.
+/// have: then this is told only if another one surely has not, or the operator misses it.
 pub fn derive(lists: &Lists, base: &mut FactBase) {
+    let (missed, told) = missed(base);
     let ids: Vec<EntityId> =
         base.entities.keys().filter(|id| id.kind == "WebhookConfiguration").cloned().collect();
     for id in ids {
@@ -89,6 +108,9 @@ pub fn derive(lists: &Lists, base: &mut FactBase) {
                     dead.insert(service.clone(), at.cloned().unwrap_or_default());
                 }
                 Some(_) => {}
+                None if missed.contains(&service) => {
+                    dead.insert(service.clone(), told.clone());
+                }
                 None if lists.prove("core", "endpoints", Some(namespace)) => {
                     dead.insert(service.clone(), Vec::new());
                 }

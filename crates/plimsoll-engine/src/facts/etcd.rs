@@ -1,4 +1,5 @@
-//! etcd members from `etcd_info/`. Ids are 64-bit and stay exact.
+//! etcd members from `etcd_info/`, and from what the etcd operator says of them. Ids are 64-bit and
+//! stay exact.
 
 use std::net::IpAddr;
 
@@ -136,7 +137,10 @@ fn status_facts(status: &Json, at: &Evidence, entity: &mut Entity) {
 /// The node of a member that has not started and so has no name: by the address of its peer URL.
 fn peer_node(base: &FactBase, member: &Json) -> Option<String> {
     let url = list(member, "peerURLs").first()?.as_str()?;
-    let host = url.trim_start_matches("https://").rsplit_once(':')?.0;
+    node_at(base, url.trim_start_matches("https://").rsplit_once(':')?.0)
+}
+
+fn node_at(base: &FactBase, host: &str) -> Option<String> {
     let address: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;
     let runs = |entity: &Entity| {
         let own = entity.facts.get("addresses").into_iter().flat_map(Value::texts);
@@ -155,9 +159,57 @@ fn alarm_kind(alarm: &Json) -> String {
     }
 }
 
+pub fn derive(base: &mut FactBase) {
+    reported(base);
+    strangers(base);
+}
+
+/// What the operator says of members: `2 of 3 members are available, master-1 is unhealthy`. One that
+/// has not started is called by its address where it has no name.
+fn reported(base: &mut FactBase) {
+    let operator = EntityId::cluster_scoped("ClusterOperator", "etcd");
+    let Some(entity) = base.entities.get(&operator) else { return };
+    let Some(degraded) = entity.facts.get("degraded") else { return };
+    let text = |key| degraded.get(key).and_then(Value::text).unwrap_or_default();
+    let said = if text("status") == "True" { text("message") } else { "" };
+    let mut found: Vec<(String, &str)> = Vec::new();
+    for part in said
+        .lines()
+        .filter(|line| line.contains("members are available"))
+        .flat_map(|line| line.split(", "))
+    {
+        for words in ["is unhealthy", "has not started"] {
+            let name = part.trim().strip_suffix(words).map(str::trim_end);
+            if let Some(name) = name.filter(|name| !name.is_empty() && !name.contains(' ')) {
+                found.push((name.into(), words));
+            }
+        }
+    }
+    let from = entity.provenance.get("degraded").cloned().unwrap_or_default();
+    for (_, member) in base.entities.iter_mut().filter(|(id, _)| id.kind == "EtcdMember") {
+        member.derive("reported", "", from.clone());
+    }
+    for (name, words) in found {
+        let node = node_at(base, &name).unwrap_or_else(|| name.clone());
+        let member = base
+            .entities
+            .iter()
+            .find(|(id, member)| {
+                let on = member.facts.get("node").and_then(Value::text);
+                id.kind == "EtcdMember" && (id.name == name || on == Some(&node))
+            })
+            .map_or_else(|| EntityId::cluster_scoped("EtcdMember", &node), |(id, _)| id.clone());
+        let member = base.entities.entry(member).or_default();
+        member.derive("reported", words, from.clone());
+        if !member.facts.contains_key("node") {
+            member.derive("node", node, from.clone());
+        }
+    }
+}
+
 /// Endpoints that belong to no control-plane node. Told only when there is a node for every endpoint:
 /// with fewer, one whose file was lost would look like a stranger.
-pub fn derive(base: &mut FactBase) {
+fn strangers(base: &mut FactBase) {
     let masters = control_plane(base);
     let addresses: Vec<String> = masters
         .iter()

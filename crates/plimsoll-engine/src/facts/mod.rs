@@ -98,6 +98,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     events::derive(&lists, &mut base);
     pulls::derive(&mut base);
     problems.extend(logs::attach(pack, snapshot, &mut base));
+    pods::complete(snapshot, &lists, &mut base);
     installer::derive(&mut base);
     hosts::derive(&lists, &mut base);
     operators::derive_messages(&mut base);

@@ -1,6 +1,7 @@
 //! Pods that are not simply fine, and the static pods that must be there.
 //!
-//! A healthy or completed pod makes no entity: there may be tens of thousands.
+//! A healthy or completed pod makes no entity of its own: there may be tens of thousands. Where an
+//! event or a log speaks of one, `complete` says the rest.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use super::Facts;
 use super::absence::Lists;
 use super::object::{Object, time};
 
-/// Where every pod runs, fine or not; needed to place its logs, dropped when facts are complete.
+/// Where every pod runs, fine or not, and what little there is to say of a fine one. Dropped when
+/// facts are complete.
 pub const PLACE: &str = "(pod place)";
 
 /// (namespace, pod name prefix, ClusterOperator)
@@ -41,6 +43,12 @@ pub fn pod(object: &Object<'_>) -> Facts {
     let mut place = Entity::default();
     if let Some(node) = object.text(&["spec", "nodeName"]) {
         place.set("node", node, object.cite_field(&["spec", "nodeName"]));
+    }
+    if fine {
+        place.set("phase", phase, object.cite_field(&["status", "phase"]));
+        place.facts.insert("restarts".into(), containers.restarts.into());
+        let created = object.time(&["metadata", "creationTimestamp"]);
+        place.facts.extend(created.map(|time| ("created".to_string(), time.into())));
     }
     if phase == "Running" {
         let statuses = object.node(&["status", "containerStatuses"]);
@@ -190,6 +198,51 @@ impl Containers {
 
     fn restarts_at(&self, object: &Object<'_>) -> Evidence {
         object.cite(&["status", "containerStatuses"], format!("restartCount: {}", self.restarts))
+    }
+}
+
+/// Pods that only events or logs have named so far. One that the API shows to be fine, or no longer
+/// has, waits for nothing; one whose namespace was not listed stays unknown.
+pub fn complete(snapshot: &Snapshot, lists: &Lists, base: &mut FactBase) {
+    let named: Vec<EntityId> = base
+        .entities
+        .iter()
+        .filter(|(id, entity)| id.kind == "Pod" && !entity.facts.contains_key("exists"))
+        .map(|(id, _)| id.clone())
+        .collect();
+    for id in named {
+        let namespace = id.namespace.as_deref().unwrap_or_default();
+        let place = base.entities.get(&EntityId::namespaced(PLACE, namespace, &id.name));
+        let shown = place.filter(|place| place.facts.contains_key("phase"));
+        let mut facts: BTreeMap<String, Value> = shown
+            .map(|place| place.facts.clone())
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|(name, _)| name != "writes")
+            .collect();
+        let from = match shown {
+            Some(place) => place.provenance.get("phase").cloned().unwrap_or_default(),
+            None if lists.prove("core", "pods", Some(namespace)) => {
+                let list = Some(namespace);
+                vec![super::absence::list_evidence(snapshot, "core", "pods", list, &id.name)]
+            }
+            None => continue,
+        };
+        let running = facts.get("phase").and_then(Value::text) == Some("Running");
+        for name in ["phase", "node", "waiting", "waitingMessage", "pullError", "reason", "message"]
+        {
+            facts.entry(name.into()).or_insert_with(|| "".into());
+        }
+        for (name, value) in [
+            ("exists", shown.is_some()),
+            ("ready", running),
+            ("deleting", false),
+            ("mirror", false),
+        ] {
+            facts.insert(name.into(), value.into());
+        }
+        let entity = base.entities.entry(id).or_default();
+        facts.into_iter().for_each(|(name, value)| entity.derive(&name, value, from.clone()));
     }
 }
 

@@ -7,6 +7,17 @@ use plimsoll_model::LogOrigin;
 use super::{Found, Inside, Kind, Layout};
 
 pub fn find(parts: &[&str]) -> Option<Found> {
+    // The times of the commands stand beside them too, as links or as files.
+    if let [.., folder, "date"] = parts
+        && let Some(name) = host_of(folder)
+    {
+        let machine = Inside { below: 1, name: Some(name), whole: None };
+        return Some(Found {
+            kind: Kind::Timestamp,
+            layout: Layout::Sosreport,
+            machine: Some(machine),
+        });
+    }
     // What was too long stands in `sos_strings`, and its end is kept.
     let at = parts.iter().position(|part| matches!(*part, "sos_commands" | "sos_strings"))?;
     let name = at.checked_sub(1).and_then(|above| host_of(parts[above]));
@@ -72,6 +83,16 @@ mod tests {
         ] {
             assert_eq!(host_of(folder).as_deref(), host, "{folder}");
         }
+    }
+
+    #[test]
+    fn the_date_is_told_twice() {
+        for path in ["sos_commands/date/date", "date"] {
+            let path = format!("x/sosreport-master-0-2025-12-03-abcdefg/{path}");
+            let parts: Vec<&str> = path.split('/').collect();
+            assert_eq!(find(&parts).map(|found| found.kind), Some(Kind::Timestamp), "{path}");
+        }
+        assert!(find(&["etc", "date"]).is_none());
     }
 
     #[test]
