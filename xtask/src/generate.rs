@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Result, bail};
 use fs_err as fs;
@@ -16,6 +17,7 @@ pub fn run(check: bool) -> Result<()> {
     let root = shell::root();
     let mut files = schemas()?;
     files.extend(pages()?);
+    files.push(("docs/facts.md".into(), shell::output(knowledge().arg("facts"))?));
     let mut stale: Vec<String> = Vec::new();
     for (path, text) in files.iter().filter(|(path, text)| !is_current(&root, path, text)) {
         if !check {
@@ -51,12 +53,16 @@ fn schemas() -> Result<Vec<(String, String)>> {
     schemas.into_iter().map(file).collect()
 }
 
+fn knowledge() -> Command {
+    let mut plimsoll = shell::cargo();
+    plimsoll.args(["run", "--quiet", "--locked", "-p", "plimsoll", "--", "knowledge"]);
+    plimsoll
+}
+
 /// The reference of the built-in pack, written by the product itself.
 fn pages() -> Result<Vec<(String, String)>> {
     let folder = tempfile::tempdir()?;
-    let mut plimsoll = shell::cargo();
-    plimsoll.args(["run", "--quiet", "--locked", "-p", "plimsoll", "--", "knowledge", "pages"]);
-    shell::run(plimsoll.arg(folder.path()))?;
+    shell::run(knowledge().arg("pages").arg(folder.path()))?;
     let mut pages = Vec::new();
     for entry in fs::read_dir(folder.path())? {
         let entry = entry?;

@@ -15,7 +15,7 @@ use plimsoll_model::{EntityId, FactBase, LogFile, LogOrigin, Snapshot, Value, cl
 use crate::ground::Grounded;
 use crate::pack::{Pack, Recovery, Role};
 use crate::predicate::Truth;
-use crate::rules::{Instance, States, bound, proof, shared};
+use crate::rules::{Instance, Setting, States, bound, proof, shared};
 use crate::summary;
 use crate::suppress::{Suppression, accept};
 use crate::verdict::{self, RootVerdict};
@@ -203,6 +203,7 @@ struct View<'a> {
     inputs: &'a Inputs<'a>,
     /// Hidden node → the nodes that stand for it.
     stands_for: BTreeMap<usize, Vec<usize>>,
+    setting: Setting,
     context: Context<'static>,
 }
 
@@ -218,7 +219,8 @@ impl<'a> View<'a> {
                 stands_for.entry(link.effect).or_default().push(link.cause);
             }
         }
-        Self { inputs, stands_for, context: shared(inputs.base) }
+        let setting = Setting::of(inputs.base);
+        Self { inputs, stands_for, setting, context: shared(inputs.base) }
     }
 
     fn instance(&self, node: usize) -> (&'a EntityId, &'a Instance) {
@@ -264,9 +266,9 @@ impl<'a> View<'a> {
         if let Some(entity) = self.inputs.base.entities.get(id) {
             scope.add_variable_from_value("self", bound(id, entity));
         }
-        rule.recovery.iter().find(|recovery| {
-            recovery.when.as_ref().is_none_or(|when| when.truth(&scope) == Truth::True)
-        })
+        rule.recovery.iter().filter(|recovery| self.setting.allows(&recovery.applies)).find(
+            |recovery| recovery.when.as_ref().is_none_or(|when| when.truth(&scope) == Truth::True),
+        )
     }
 
     fn roots(&self) -> (Vec<Root>, Vec<RootVerdict>) {

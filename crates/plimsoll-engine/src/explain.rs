@@ -119,6 +119,7 @@ fn state(rule: &StateRule) -> StateInfo {
         repair: recovery.repair.clone(),
         summary: in_general(&recovery.summary),
         when: recovery.when.as_ref().map(|when| when.source.clone()),
+        applies: scope(&recovery.applies),
         minutes: recovery.minutes,
         blast: recovery.blast,
     });

@@ -149,12 +149,7 @@ impl<'a> Grower<'a> {
     /// The entities at the other end of a rule.
     fn ends(&self, rule: usize, id: &'a EntityId, to_cause: bool) -> Vec<&'a EntityId> {
         let rule = &self.pack.causes[rule];
-        let applies = rule.applies.to(
-            self.setting.minor,
-            self.setting.platform.as_deref(),
-            self.setting.topology.as_deref(),
-        );
-        if !applies {
+        if !self.setting.allows(&rule.applies) {
             return Vec::new();
         }
         match &rule.via {

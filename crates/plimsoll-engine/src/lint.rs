@@ -1,5 +1,6 @@
 //! What a pack that loads may still lack: a page in the fixed headings, a way to recover from what can
-//! be blamed, a use for every signature. What its cases cover is asked in the lab.
+//! be blamed, a use for every signature; and advice that nobody can follow. What its cases cover is
+//! asked in the lab.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +8,12 @@ use crate::facts::installer;
 use crate::pack::{LoadError, Pack, PackFile, Place};
 use crate::{page, symptoms};
 
-/// Problems of the failure modes whose folders are among `files`, sorted.
-pub fn problems(pack: &Pack, files: &[PackFile]) -> Vec<LoadError> {
+/// Sources that `diagnose` does not read; a path is one that it does.
+const NO_SOURCES: [&str; 2] = ["bmc:", "kube:"];
+
+/// Problems of the failure modes whose folders are among `files`, sorted. `commands` are those of the
+/// command line, which the texts may recommend.
+pub fn problems(pack: &Pack, files: &[PackFile], commands: &[&str]) -> Vec<LoadError> {
     let text_of =
         |path: &str| files.iter().find(|file| file.path == path).map(|file| file.text.as_str());
     let mut found = Vec::new();
@@ -40,12 +45,6 @@ pub fn problems(pack: &Pack, files: &[PackFile]) -> Vec<LoadError> {
                 lacks("check");
             }
         }
-        if !blamed.is_empty() && text_of(&beside("fault.md")).is_none() {
-            found.push(LoadError::at(
-                &top,
-                "a root cause, and there is no fault.md beside this file",
-            ));
-        }
     }
     let by_states = pack.states.iter().flat_map(symptoms::signatures_of);
     let by_guards = (pack.causes.iter())
@@ -63,7 +62,38 @@ pub fn problems(pack: &Pack, files: &[PackFile]) -> Vec<LoadError> {
             found.push(LoadError::at(&rule.at, format!("no rule reads the signature '{id}'")));
         }
     }
+    let told = |file: &&PackFile| ["case.yaml", "case.md"].iter().any(|n| file.path.ends_with(n));
+    for file in files.iter().filter(told) {
+        for (line, text) in (1..).zip(file.text.lines()) {
+            found.extend(advice_in_vain(text, commands).into_iter().map(|(column, message)| {
+                LoadError { path: file.path.clone(), line, column, message }
+            }));
+        }
+    }
     found.sort();
     found.dedup();
+    found
+}
+
+/// Where a line sends people to a command or a source that there is not, by column.
+fn advice_in_vain(line: &str, commands: &[&str]) -> Vec<(u32, String)> {
+    const NAME: &str = "plimsoll ";
+    let mut found = Vec::new();
+    for (at, _) in line.match_indices(NAME) {
+        let rest = &line[at + NAME.len()..];
+        let column = u32::try_from(line[..at].chars().count() + 1).unwrap_or(1);
+        let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(rest.len());
+        let command = &rest[..end];
+        if !command.is_empty() && !command.starts_with('-') && !commands.contains(&command) {
+            let known = commands.join(", ");
+            found.push((column, format!("there is no 'plimsoll {command}'; there are {known}")));
+        }
+        let is_none = |word: &&str| {
+            NO_SOURCES.iter().any(|kind| word.len() > kind.len() && word.starts_with(kind))
+        };
+        if let Some(source) = rest.split([' ', ',', ';', '`', '"', '\'']).find(is_none) {
+            found.push((column, format!("'{source}' is no source that plimsoll reads")));
+        }
+    }
     found
 }

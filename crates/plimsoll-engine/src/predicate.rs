@@ -16,7 +16,7 @@ use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
 use plimsoll_model::Value;
 
-pub use words::Words;
+pub use words::{TELLING, Words, speaks};
 
 const MAX_SOURCE: usize = 1500;
 const MAX_NESTING: usize = 24;

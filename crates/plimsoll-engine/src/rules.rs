@@ -6,7 +6,7 @@ use kube_cel::cel::{Context, Value as Cel};
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Time, Value};
 use rayon::prelude::*;
 
-use crate::pack::{Pack, StateRule};
+use crate::pack::{Applies, Pack, StateRule};
 use crate::predicate::{Predicate, Truth, facts_to_cel, root_context};
 
 /// Proofs quoted for one state; the rest is in the same files.
@@ -53,6 +53,11 @@ impl Setting {
         };
         Self { minor, platform: text("platform"), topology: text("topology") }
     }
+
+    /// Whether a rule is meant for such a cluster.
+    pub fn allows(&self, applies: &Applies) -> bool {
+        applies.to(self.minor, self.platform.as_deref(), self.topology.as_deref())
+    }
 }
 
 /// States of every entity, in the pack's order.
@@ -62,12 +67,7 @@ pub fn run(pack: &Pack, base: &FactBase) -> States {
     let setting = Setting::of(base);
     let mut by_kind: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, state) in pack.states.iter().enumerate() {
-        let applies = state.applies.to(
-            setting.minor,
-            setting.platform.as_deref(),
-            setting.topology.as_deref(),
-        );
-        if applies {
+        if setting.allows(&state.applies) {
             by_kind.entry(state.on.as_str()).or_default().push(index);
         }
     }

@@ -16,7 +16,17 @@ pub fn in_general(template: &str) -> String {
     replace(template, |path| format!("<{}>", path.split('|').next().unwrap_or(path)))
 }
 
-fn replace(template: &str, value: impl Fn(&str) -> String) -> String {
+/// The paths in braces that `fill` would look up, in their order.
+pub fn placeholders(template: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    replace(template, |path| {
+        found.push(path.to_string());
+        String::new()
+    });
+    found
+}
+
+fn replace(template: &str, mut value: impl FnMut(&str) -> String) -> String {
     let mut out = String::with_capacity(template.len() + 32);
     let mut rest = template;
     while let Some(open) = rest.find('{') {
@@ -52,6 +62,7 @@ fn is_path(text: &str) -> bool {
 fn lookup(path: &str, id: &EntityId, entity: Option<&Entity>) -> String {
     match path {
         "name" => return id.name.clone(),
+        "kind" => return id.kind.clone(),
         "namespace" => return id.namespace.clone().unwrap_or_default(),
         _ => {}
     }

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_model::knowledge::{CheckInfo, LineMatch, Symptom, SymptomKind};
 
 use crate::explain;
-use crate::pack::{CauseRule, Pack, StateRule};
-use crate::predicate::Words;
+use crate::pack::{CauseRule, Pack, SignatureRule, StateRule};
+use crate::predicate::{self, Words};
 
 /// Causes named beside a match.
 const CAUSES: usize = 4;
@@ -38,6 +38,7 @@ pub fn of_case(pack: &Pack, case: usize) -> Vec<Symptom> {
         for words in state.when.words() {
             add(words.text().into(), kind(&words));
         }
+        state.says.iter().for_each(|says| add(says.clone(), SymptomKind::Message));
     }
     found.sort();
     found.dedup();
@@ -81,10 +82,53 @@ pub fn spoken_for(pack: &Pack, line: &str, hits: &[Hit]) -> Vec<LineMatch> {
         if let Some(first) = heard.first() {
             let words = heard.iter().map(|words| words.text().to_string()).collect();
             found.push(matched(pack, index, kind(first), words, Vec::new(), BTreeMap::new()));
+            continue;
         }
+        let says: Vec<String> =
+            state.says.iter().filter(|says| predicate::speaks(says, line)).cloned().collect();
+        let parts: Vec<(&SignatureRule, &str)> = (pack.signatures.iter())
+            .filter(|rule| read.contains(rule.spec.id.as_str()))
+            .filter_map(|rule| Some((rule, part_of(rule, line)?)))
+            .collect();
+        if says.is_empty() && parts.is_empty() {
+            continue;
+        }
+        let (kind, logs) = match parts.first() {
+            Some((rule, _)) if says.is_empty() => (SymptomKind::Log, rule.spec.logs.clone()),
+            _ => (SymptomKind::Message, Vec::new()),
+        };
+        let heard: BTreeSet<String> =
+            says.into_iter().chain(parts.iter().map(|(_, text)| text.to_string())).collect();
+        let heard = heard.into_iter().collect();
+        let mut hint = matched(pack, index, kind, heard, logs, BTreeMap::new());
+        (hint.proof, hint.because) = (false, "a hint: said here, and elsewhere too".into());
+        if kind == SymptomKind::Log {
+            hint.because = "a hint: a part of the line that its rule looks for".into();
+        }
+        found.push(hint);
     }
-    found.sort_by(|a, b| (!a.proof, !a.root, &a.id).cmp(&(!b.proof, !b.root, &b.id)));
+    // What was looked for comes before what was only heard.
+    let hint = |a: &LineMatch| a.because.starts_with("a hint");
+    found.sort_by(|a, b| {
+        (!a.proof, hint(a), a.kind, !a.root, &a.id).cmp(&(
+            !b.proof,
+            hint(b),
+            b.kind,
+            !b.root,
+            &b.id,
+        ))
+    });
     found
+}
+
+/// The longest telling text of a signature that stands in a line which is not all of it.
+fn part_of<'r>(rule: &'r SignatureRule, line: &str) -> Option<&'r str> {
+    let line = line.to_lowercase();
+    let texts = rule.spec.contains.iter().map(String::as_str);
+    texts
+        .filter(|text| text.chars().count() >= predicate::TELLING)
+        .filter(|text| line.contains(&text.to_lowercase()))
+        .max_by_key(|text| text.len())
 }
 
 fn matched(
@@ -146,7 +190,19 @@ fn weight(state: &StateRule, kind: SymptomKind, words: &[String]) -> (bool, Stri
             .collect(),
         _ => facts.map(|path| top(path)).collect(),
     };
+    let wanted = words.iter().map(|signature| state.when.lines_wanted(signature)).min();
+    let timed = |path: &&str| {
+        path.starts_with("logs.")
+            && [".since", ".first", ".last"].iter().any(|end| path.ends_with(end))
+    };
     match (kind, others.len()) {
+        (SymptomKind::Log, 0) if wanted.is_some_and(|lines| lines > 1) => {
+            let lines = wanted.unwrap_or_default();
+            (false, format!("no proof alone: it takes {lines} such lines or more"))
+        }
+        (SymptomKind::Log, 0) if reads.iter().any(timed) => {
+            (false, "no proof alone: for how long it goes on counts too".into())
+        }
         (SymptomKind::Log, 0) if state.recovered.is_some() => {
             (true, "proof by itself, if it still goes on at the end of the log".into())
         }
@@ -208,6 +264,37 @@ checks:
         let event = spoken_for(&pack, "Normal NodeNotSchedulable 5m", &[]);
         assert_eq!((event[0].id.as_str(), event[0].proof), ("c", false));
         assert!(spoken_for(&pack, "all is well", &[]).is_empty());
+    }
+
+    #[test]
+    fn a_part_of_a_line_and_what_people_read_are_hints_below_what_is_looked_for() {
+        let text = CASE
+            .replace(
+                "contains: [certificate has expired]",
+                "contains: [certificate has expired, current time]",
+            )
+            .replace(
+                "- {id: c, on: Node, summary: s",
+                "- {id: c, says: ['has expired \\(yesterday'], on: Node, summary: s",
+            )
+            .replace("'Missing operand'", "'certificate has'");
+        let file = PackFile { path: "x/a/case.yaml".into(), text };
+        let pack = Pack::load(&[file]).unwrap();
+        let found = spoken_for(&pack, "CERTIFICATE HAS EXPIRED (yesterday)", &[]);
+        let told: Vec<(&str, bool)> = found.iter().map(|m| (m.id.as_str(), m.proof)).collect();
+        assert_eq!(told, [("b", true), ("a", false), ("d", false), ("c", false)]);
+        assert!(found[1].because.starts_with("a hint: a part of the line"));
+        assert!(found[3].because.starts_with("a hint: said here"));
+    }
+
+    #[test]
+    fn a_rule_that_wants_more_lines_says_how_many() {
+        let text = CASE.replace("count > 0\", recovered: \"self", "count > 4\", recovered: \"self");
+        let file = PackFile { path: "x/a/case.yaml".into(), text };
+        let pack = Pack::load(&[file]).unwrap();
+        let found = spoken_for(&pack, "certificate has expired", &[(0, Vec::new())]);
+        assert!(!found[0].proof);
+        assert_eq!(found[0].because, "no proof alone: it takes 5 such lines or more");
     }
 
     #[test]

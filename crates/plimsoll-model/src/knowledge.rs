@@ -153,14 +153,22 @@ pub struct Scope {
     pub topologies: Vec<String>,
 }
 
+impl Scope {
+    fn is_everywhere(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoveryInfo {
     pub verdict: Verdict,
     pub repair: String,
     pub summary: String,
-    /// CEL; the first recovery whose condition holds is the one.
+    /// CEL; of those that apply, the first recovery whose condition holds is the one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
+    #[serde(default, skip_serializing_if = "Scope::is_everywhere")]
+    pub applies: Scope,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minutes: Option<u64>,
     /// 0 read … 5 data or quorum.

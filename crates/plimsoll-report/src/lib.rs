@@ -7,6 +7,7 @@
 mod cascade;
 mod digest;
 mod explain;
+mod facts;
 mod graph;
 mod html;
 mod json;
@@ -23,6 +24,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use explain::{explain_markdown, explain_text};
+pub use facts::facts_markdown;
 pub use html::html;
 pub use json::json;
 pub use knowledge::{index_markdown, list_text};

@@ -79,6 +79,10 @@ struct Done {
 fn run(args: &Args) -> Result<bool> {
     let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../knowledge");
     let (pack, faults) = load(&args.knowledge.clone().unwrap_or_else(own))?;
+    let unknown = corpus::unknown_names(&faults);
+    if !unknown.is_empty() {
+        bail!("the plan names faults that there are not: {}", unknown.join(", "));
+    }
     let names = Names::of(&pack);
     let specs: Vec<Spec<'_>> = corpus::plan(&faults, args.seed)
         .into_iter()

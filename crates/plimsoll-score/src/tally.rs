@@ -27,8 +27,15 @@ struct Floor {
     measure: fn(&Sums) -> f64,
 }
 
+/// Fewer cases, or fewer pairs of faults, prove too little.
+const LEAST_CASES: usize = 300;
+const LEAST_PAIRS: usize = 60;
+
 const FLOORS: &[Floor] = &[
     Floor { class: Class::Single, what: "exact", least: 0.97, measure: |sums| sums.exact() },
+    Floor { class: Class::Single, what: "cause", least: 0.72, measure: |sums| part(sums.edges) },
+    Floor { class: Class::Single, what: "link", least: 0.97, measure: |sums| part(sums.links) },
+    Floor { class: Class::Single, what: "cover", least: 0.98, measure: |sums| part(sums.symptoms) },
     Floor { class: Class::Deleted30, what: "honest", least: 0.90, measure: |sums| sums.honest() },
     Floor {
         class: Class::Deleted30,
@@ -36,7 +43,15 @@ const FLOORS: &[Floor] = &[
         least: 0.99,
         measure: |sums| 1.0 - sums.share(sums.wrong_confirmed),
     },
+    Floor {
+        class: Class::Deleted30,
+        what: "cover",
+        least: 0.82,
+        measure: |sums| part(sums.symptoms),
+    },
     Floor { class: Class::Pair, what: "exact", least: 0.85, measure: |sums| sums.exact() },
+    Floor { class: Class::Pair, what: "link", least: 0.92, measure: |sums| part(sums.links) },
+    Floor { class: Class::Pair, what: "cover", least: 0.97, measure: |sums| part(sums.symptoms) },
     Floor { class: Class::Order, what: "exact", least: 0.85, measure: |sums| sums.exact() },
     Floor { class: Class::Healthy, what: "no root", least: 1.0, measure: |sums| sums.clean() },
     Floor { class: Class::Upgrading, what: "no root", least: 1.0, measure: |sums| sums.clean() },
@@ -109,6 +124,11 @@ impl Sums {
 
 fn ratio((part, all): (usize, usize)) -> Option<f64> {
     (all > 0).then(|| part as f64 / all as f64)
+}
+
+/// Where nothing was counted, nothing was reached.
+fn part(counts: (usize, usize)) -> f64 {
+    ratio(counts).unwrap_or(0.0)
 }
 
 fn shown(ratio: Option<f64>) -> String {
@@ -192,22 +212,29 @@ fn ablations(rows: &[Row]) -> String {
     out
 }
 
-/// A sentence for every floor that is not reached.
+/// A sentence for every floor that the whole corpus does not reach.
 pub fn below_floor(rows: &[Row]) -> Vec<String> {
-    let mut below = Vec::new();
+    let mut below = too_few(rows);
     for floor in FLOORS {
         let sums = Sums::of(rows.iter().filter(|row| row.class == floor.class));
         let reached = (floor.measure)(&sums);
-        if sums.cases > 0 && reached < floor.least {
-            below.push(format!(
-                "{}: {} is {reached:.3}, the floor is {:.2}",
-                floor.class.name(),
-                floor.what,
-                floor.least
-            ));
+        let name = floor.class.name();
+        if sums.cases == 0 {
+            below.push(format!("{name}: there is no case, so {} is not known", floor.what));
+        } else if reached < floor.least {
+            let (what, least) = (floor.what, floor.least);
+            below.push(format!("{name}: {what} is {reached:.3}, the floor is {least:.2}"));
         }
     }
     below
+}
+
+/// What a corpus lacks in size to be believed.
+fn too_few(rows: &[Row]) -> Vec<String> {
+    let pairs = rows.iter().filter(|row| row.class == Class::Pair).count();
+    let counts = [("cases", rows.len(), LEAST_CASES), ("pairs", pairs, LEAST_PAIRS)];
+    let few = counts.into_iter().filter(|(_, count, least)| count < least);
+    few.map(|(what, count, least)| format!("{count} {what}, the floor is {least}")).collect()
 }
 
 #[cfg(test)]
@@ -238,16 +265,53 @@ mod tests {
         assert!(text.contains("the whole inference                  0.50"), "{text}");
     }
 
+    /// A corpus that passes, but for what is changed in it.
+    fn corpus() -> Vec<Row> {
+        let right = Judgement {
+            exact: true,
+            honest: true,
+            edges: 1,
+            edges_true: 1,
+            links: 1,
+            links_found: 1,
+            symptoms: 1,
+            covered: 1,
+            ..Judgement::default()
+        };
+        let rows = Class::ALL.into_iter().flat_map(|class| {
+            std::iter::repeat_n(class, if class == Class::Pair { LEAST_PAIRS } else { 25 })
+        });
+        rows.map(|class| Row { class, judgement: right.clone(), ablations: None }).collect()
+    }
+
     #[test]
     fn a_class_below_its_floor_is_named() {
-        assert!(below_floor(&[row(Class::Single, true, 0)]).is_empty());
+        assert_eq!(below_floor(&corpus()), Vec::<String>::new());
+        let mut rows = corpus();
+        rows.push(row(Class::Single, false, 0));
+        rows.push(row(Class::Healthy, true, 1));
         assert_eq!(
-            below_floor(&[row(Class::Single, true, 0), row(Class::Single, false, 0)]),
-            ["single: exact is 0.500, the floor is 0.97"]
+            below_floor(&rows),
+            [
+                "single: exact is 0.962, the floor is 0.97",
+                "healthy: no root is 0.962, the floor is 1.00"
+            ]
         );
-        assert_eq!(
-            below_floor(&[row(Class::Healthy, true, 1)]),
-            ["healthy: no root is 0.000, the floor is 1.00"]
-        );
+        let mut rows = corpus();
+        rows.iter_mut().for_each(|row| row.judgement.links_found = 0);
+        assert!(below_floor(&rows).contains(&"single: link is 0.000, the floor is 0.97".into()));
+    }
+
+    #[test]
+    fn a_corpus_that_lacks_a_class_or_is_small_fails() {
+        let mut rows = corpus();
+        rows.retain(|row| row.class != Class::Order);
+        assert_eq!(below_floor(&rows), ["order: there is no case, so exact is not known"]);
+        let mut rows = corpus();
+        let pair = rows.iter().position(|row| row.class == Class::Pair).unwrap();
+        rows.remove(pair);
+        assert_eq!(below_floor(&rows), ["59 pairs, the floor is 60"]);
+        let few = below_floor(&[row(Class::Single, true, 0)]);
+        assert_eq!(few[..2], ["1 cases, the floor is 300", "0 pairs, the floor is 60"]);
     }
 }

@@ -58,3 +58,47 @@ fn a_line_from_the_field_names_its_failure() {
     let dial = "dial tcp 172.30.0.1:443: i/o timeout";
     assert!(answer(&["explain", "--log", dial]).contains("service-vip-unroutable"));
 }
+
+/// What people paste is rarely the line that a rule was written for.
+#[test]
+fn what_people_paste_is_recognised() {
+    let asked = |line: &str| {
+        let json = answer(&["explain", "--output", "json", "--log", line]);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let matches = json["lines"][0]["matches"].as_array().cloned().unwrap_or_default();
+        matches.iter().map(|found| found["id"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let lines = [
+        ("duplicate entry defined", "ignition-duplicate-path"),
+        ("A start job is running for Ignition (fetch) (3min 20s / no limit)", "mcs-unreachable"),
+        ("ErrImagePull", "image-pull-failing"),
+        ("ImagePullBackOff", "image-pull-failing"),
+        ("Kubelet stopped posting node status.", "node-not-ready"),
+        ("Cannot evict pod as it would violate the pod's disruption budget.", "drain-blocked"),
+        ("the cluster operator authentication is not available", "operator-unavailable"),
+    ];
+    for (line, state) in lines {
+        let found = asked(line);
+        assert!(found.iter().any(|id| id == state), "{line}: {found:?}");
+    }
+    for line in [
+        "x509: certificate signed by unknown authority",
+        "X509: CERTIFICATE SIGNED BY UNKNOWN AUTHORITY",
+    ] {
+        let found = asked(line);
+        for state in [
+            "image-pull-untrusted",
+            "mcs-ca-mismatch",
+            "registry-ca-mismatch",
+            "apiserver-serving-cert-bad",
+        ] {
+            assert!(found.iter().any(|id| id == state), "{line}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn no_text_is_no_question() {
+    let run = Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(["explain", "--log", " "]).output();
+    assert_eq!(run.unwrap().status.code(), Some(2));
+}

@@ -20,7 +20,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "plimsoll-yaml",
         ],
     ),
-    ("plimsoll-lab", &["plimsoll-engine", "plimsoll-model", "plimsoll-sources", "plimsoll-yaml"]),
+    ("plimsoll-lab", &["plimsoll-model", "plimsoll-sources", "plimsoll-yaml"]),
     (
         "plimsoll-score",
         &[

@@ -25,6 +25,10 @@ const OLD_SECONDS: i64 = 3 * 3600;
 /// Entities that only the lines of one signature name; a line can name anything.
 const MAX_STRANGERS: usize = 500;
 
+/// What is known of every hit; a pattern's named groups come on top. `since`, `first`, `last` and
+/// `until` only where the log tells times.
+pub const FIELDS: &[&str] = &["count", "open", "since", "first", "last", "until", "recent", "text"];
+
 /// What one signature found for one entity.
 #[derive(Default)]
 struct Found {

@@ -16,7 +16,7 @@ mod hardware;
 mod hosts;
 mod ignition;
 pub(crate) mod installer;
-mod logs;
+pub mod logs;
 mod machine_config;
 mod needs;
 mod networks;

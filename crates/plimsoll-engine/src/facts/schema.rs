@@ -1,7 +1,7 @@
 //! Every kind, fact and relation that a pack may name. A typo in a pack is a load error because of
 //! this table; without it, a misspelt fact would silently be unknown.
 
-/// (kind, facts with what they hold). Facts in `MAPS` have fields or free keys below them.
+/// (kind, facts with what they hold). Conditions, logs and events have fields below them.
 pub const KINDS: &[(&str, &[(&str, &str)])] = &[
     (
         "Cluster",

@@ -53,6 +53,7 @@ impl<'n> Loader<'n> {
             self.errors.push(fields.here("'likelihood' is missing"));
         }
         let (delay_min, delay_max) = self.delay(fields);
+        self.sentence(fields, "because", &[]);
         let scope =
             [("cause", from_kind.as_str()), ("effect", to_kind.as_str()), ("cluster", "Cluster")];
         let guard = self.predicate(fields, "guard", &scope);
@@ -76,13 +77,15 @@ impl<'n> Loader<'n> {
 
     fn delay(&mut self, fields: &Fields<'n>) -> (Option<i64>, Option<i64>) {
         let Some(node) = fields.get("delay") else { return (None, None) };
+        let known = ["min", "max"];
+        let Some(inner) = Fields::new(fields.path, node, &known, &mut self.errors) else {
+            return (None, None);
+        };
         let mut bound = |key: &str| {
-            let value = node.get(key)?;
-            let seconds = value.as_text().and_then(duration);
+            let seconds = inner.text(key, &mut self.errors).map(duration)?;
             if seconds.is_none() {
-                self.errors.push(
-                    fields.error(value, format!("'{key}' must look like 90s, 15m, 2h or 3d")),
-                );
+                let message = format!("'{key}' must look like 90s, 15m, 2h or 3d");
+                self.errors.push(inner.at(key, message));
             }
             seconds
         };

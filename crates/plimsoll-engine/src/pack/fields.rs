@@ -48,11 +48,16 @@ impl<'n> Fields<'n> {
         self.error(self.node, message)
     }
 
+    /// At the value of `key`, which is better than at the whole mapping.
+    pub fn at(&self, key: &str, message: impl Into<String>) -> LoadError {
+        self.error(self.get(key).unwrap_or(self.node), message)
+    }
+
     pub fn place(&self) -> Place {
         self.place_of(self.node)
     }
 
-    fn place_of(&self, node: &Node) -> Place {
+    pub fn place_of(&self, node: &Node) -> Place {
         Place { path: self.path.into(), line: node.line.max(1), column: node.column.max(1) }
     }
 

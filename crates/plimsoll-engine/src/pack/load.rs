@@ -1,13 +1,12 @@
 //! `case.yaml` → rules. Two passes: read every file, then tie the names together.
 
-use std::collections::BTreeMap;
-
 use plimsoll_causes::Prior;
 use plimsoll_model::diagnosis::{Cost, Verdict};
 use plimsoll_model::snapshot::Signature;
 use plimsoll_yaml::{Limits, Node};
 
 use super::fields::Fields;
+use super::names::LogFact;
 use super::{
     Applies, BreakerRule, Case, CheckRule, LoadError, Pack, PackFile, Recovery, Role,
     SignatureRule, StateRule,
@@ -16,22 +15,16 @@ use crate::facts::schema;
 use crate::predicate::{self, Predicate};
 
 const MAX_FILES: usize = 5000;
-const CASE_KEYS: &[&str] = &[
-    "id",
-    "title",
-    "catalogue",
-    "signatures",
-    "states",
-    "causes",
-    "checks",
-    "breakers",
-    "repairs",
-];
+/// 0 read … 5 data or quorum.
+const MAX_BLAST: u64 = 5;
+const CASE_KEYS: &[&str] =
+    &["id", "title", "catalogue", "signatures", "states", "causes", "checks", "breakers"];
 const STATE_KEYS: &[&str] = &[
     "id",
     "on",
     "named",
     "summary",
+    "says",
     "when",
     "since",
     "recovered",
@@ -56,6 +49,8 @@ pub(super) struct Loader<'n> {
     /// The states that a check is for, how to do it, what it costs.
     checks: Vec<(Fields<'n>, Vec<String>, String, Cost)>,
     breakers: Vec<(Fields<'n>, String, String)>,
+    /// Log facts that expressions and sentences name: checked when all signatures are known.
+    pub(super) log_facts: Vec<LogFact>,
     /// Where each state was declared, for messages.
     places: Vec<(String, String, u32)>,
     pub(super) errors: Vec<LoadError>,
@@ -91,6 +86,7 @@ pub fn load(files: &[PackFile]) -> Result<Pack, Vec<LoadError>> {
         signatures: Vec::new(),
         checks: Vec::new(),
         breakers: Vec::new(),
+        log_facts: Vec::new(),
         places: Vec::new(),
         errors,
     };
@@ -193,12 +189,8 @@ impl<'n> Loader<'n> {
             self.errors.push(fields.here("'contains' needs a first text of at least 6 characters"));
         }
         let pattern = fields.text("pattern", &mut self.errors).map(str::to_string);
-        if let (Some(pattern), Some(node)) = (&pattern, fields.get("pattern"))
-            && let Err(error) = regex::RegexBuilder::new(pattern).size_limit(1 << 20).build()
-        {
-            let reason = error.to_string();
-            let last = reason.lines().last().unwrap_or_default().to_string();
-            self.errors.push(fields.error(node, format!("not a pattern: {last}")));
+        if let Some(pattern) = &pattern {
+            self.pattern(&fields, "pattern", pattern);
         }
         let logs = fields.texts("logs", &mut self.errors);
         for selector in &logs {
@@ -274,6 +266,7 @@ impl<'n> Loader<'n> {
         for item in fields.list("recovery", &mut self.errors) {
             recovery.extend(self.recovery(path, &on, item));
         }
+        self.sentence(&fields, "summary", &[&on]);
         let role = fields.word("role", &roles, &mut self.errors).unwrap_or(Role::Fault);
         let root = fields.word("root", &priors, &mut self.errors);
         if root.is_some() && role != Role::Fault {
@@ -283,6 +276,7 @@ impl<'n> Loader<'n> {
             at: fields.place(),
             case,
             named: fields.texts("named", &mut self.errors),
+            says: self.says(&fields),
             summary: fields.required("summary", &mut self.errors),
             when,
             since,
@@ -302,8 +296,16 @@ impl<'n> Loader<'n> {
     }
 
     fn recovery(&mut self, path: &'n str, on: &str, item: &'n Node) -> Option<Recovery> {
-        let known =
-            ["when", "verdict", "repair", "summary", "minutes", "reinstall_minutes", "blast"];
+        let known = [
+            "applies",
+            "when",
+            "verdict",
+            "repair",
+            "summary",
+            "minutes",
+            "reinstall_minutes",
+            "blast",
+        ];
         let fields = Fields::new(path, item, &known, &mut self.errors)?;
         let verdicts = [
             ("recoverable", Verdict::Recoverable),
@@ -316,17 +318,43 @@ impl<'n> Loader<'n> {
         if fields.get("verdict").is_none() {
             self.errors.push(fields.here("'verdict' is missing"));
         }
+        self.sentence(&fields, "summary", &[on]);
+        let blast = fields.number("blast", &mut self.errors);
+        if blast.is_some_and(|level| level > MAX_BLAST) {
+            self.errors
+                .push(fields.at("blast", format!("'blast' is a level from 0 to {MAX_BLAST}")));
+        }
         Some(Recovery {
+            applies: self.applies(&fields),
             when,
             verdict: verdict.unwrap_or(Verdict::Escalate),
             repair: fields.required("repair", &mut self.errors),
             summary: fields.required("summary", &mut self.errors),
             minutes: fields.number("minutes", &mut self.errors),
             reinstall_minutes: fields.number("reinstall_minutes", &mut self.errors),
-            blast: fields
-                .number("blast", &mut self.errors)
-                .and_then(|blast| u8::try_from(blast).ok()),
+            blast: blast.and_then(|level| u8::try_from(level).ok()),
         })
+    }
+
+    /// Patterns of what people read when the state is there.
+    fn says(&mut self, fields: &Fields<'n>) -> Vec<String> {
+        let patterns = fields.texts("says", &mut self.errors);
+        let is_short = |pattern: &&String| pattern.chars().count() < predicate::TELLING;
+        if let Some(short) = patterns.iter().find(is_short) {
+            self.errors.push(fields.at("says", format!("'{short}' is too short to tell anything")));
+        }
+        for pattern in &patterns {
+            self.pattern(fields, "says", pattern);
+        }
+        patterns
+    }
+
+    fn pattern(&mut self, fields: &Fields<'n>, key: &str, pattern: &str) {
+        if let Err(error) = regex::RegexBuilder::new(pattern).size_limit(1 << 20).build() {
+            let reason = error.to_string();
+            let last = reason.lines().last().unwrap_or_default();
+            self.errors.push(fields.at(key, format!("not a pattern: {last}")));
+        }
     }
 
     pub(super) fn applies(&mut self, fields: &Fields<'n>) -> Applies {
@@ -342,16 +370,11 @@ impl<'n> Loader<'n> {
         };
         if let Some(range) = inner.text("versions", &mut self.errors) {
             // `4.12..4.18`, `4.19..`, `..4.18`
-            let minor =
-                |text: &str| text.trim().strip_prefix("4.").and_then(|m| m.parse::<i64>().ok());
-            match range.split_once("..") {
-                Some((from, to)) if from.trim().is_empty() || minor(from).is_some() => {
-                    applies.from_minor = minor(from);
-                    applies.to_minor = minor(to);
-                }
-                _ => self
-                    .errors
-                    .push(inner.here("'versions' must look like 4.12..4.18, 4.19.. or ..4.18")),
+            match minors(range) {
+                Some((from, to)) => (applies.from_minor, applies.to_minor) = (from, to),
+                None => self.errors.push(
+                    inner.at("versions", "'versions' must look like 4.12..4.18, 4.19.. or ..4.18"),
+                ),
             }
         }
         applies
@@ -359,11 +382,7 @@ impl<'n> Loader<'n> {
 
     fn kind_exists(&mut self, fields: &Fields<'n>, key: &str, kind: &str) {
         if !kind.is_empty() && !schema::has_kind(kind) {
-            let node = fields.get(key);
-            let message = format!("no kind '{kind}' among the facts");
-            self.errors.push(
-                node.map_or_else(|| fields.here(&message), |node| fields.error(node, &message)),
-            );
+            self.errors.push(fields.at(key, format!("no kind '{kind}' among the facts")));
         }
     }
 
@@ -382,10 +401,7 @@ impl<'n> Loader<'n> {
             Ok(predicate) => {
                 for (variable, kind) in scope {
                     for path in predicate.reads_of(variable) {
-                        if schema::has_kind(kind) && !schema::has_fact(kind, path) {
-                            self.errors
-                                .push(fields.error(node, format!("{kind} has no fact '{path}'")));
-                        }
+                        self.fact(fields, key, kind, path);
                     }
                 }
                 Some(predicate)
@@ -409,7 +425,7 @@ impl<'n> Loader<'n> {
         self.pack.states.sort_by(|a, b| (&a.id, &a.on).cmp(&(&b.id, &b.on)));
         self.check_endings();
         self.pack.signatures.sort_by(|a, b| a.spec.id.cmp(&b.spec.id));
-        self.check_references();
+        self.check_refined();
         for (case, fields) in std::mem::take(&mut self.causes) {
             self.edges(case, &fields);
         }
@@ -417,6 +433,7 @@ impl<'n> Loader<'n> {
         for (fields, named, how, cost) in std::mem::take(&mut self.checks) {
             for name in named {
                 let states = self.states_meant(&name);
+                self.sentence_about(&fields, "how", &states);
                 if states.is_empty() {
                     self.errors.push(fields.here(format!("no state '{name}'")));
                 }
@@ -426,10 +443,14 @@ impl<'n> Loader<'n> {
         }
         for (fields, state, action) in std::mem::take(&mut self.breakers) {
             match self.pack.state(&state) {
-                Some(state) => self.pack.breakers.push(BreakerRule { state, action }),
+                Some(state) => {
+                    self.sentence_about(&fields, "action", &[state]);
+                    self.pack.breakers.push(BreakerRule { state, action });
+                }
                 None => self.errors.push(fields.here(format!("no state '{state}'"))),
             }
         }
+        self.check_log_facts();
         if self.errors.is_empty() {
             return Ok(self.pack);
         }
@@ -448,37 +469,16 @@ impl<'n> Loader<'n> {
         }
     }
 
-    /// Refined states and signatures that predicates name must exist.
-    fn check_references(&mut self) {
-        let ids: Vec<&str> =
-            self.pack.signatures.iter().map(|rule| rule.spec.id.as_str()).collect();
-        let places: BTreeMap<&str, (&str, u32)> = self
-            .places
-            .iter()
-            .map(|(id, path, line)| (id.as_str(), (path.as_str(), *line)))
-            .collect();
-        for state in &self.pack.states {
-            let (path, line) = places.get(state.id.as_str()).copied().unwrap_or_default();
-            let mut complain = |message: String| {
-                self.errors.push(LoadError { path: path.into(), line, column: 1, message });
+    /// Refined states must exist.
+    fn check_refined(&mut self) {
+        let states = &self.pack.states;
+        for state in states {
+            let is_it = |general: &str| {
+                states.iter().any(|other| other.id == general && other.on == state.on)
             };
-            if let Some(general) = &state.refines
-                && !self
-                    .pack
-                    .states
-                    .iter()
-                    .any(|other| other.id == *general && other.on == state.on)
-            {
-                complain(format!("refines '{general}', which is no state of a {}", state.on));
-            }
-            for fact in state.when.reads_of("self") {
-                let mut parts = fact.split('.');
-                if parts.next() == Some("logs")
-                    && let Some(signature) = parts.next()
-                    && !ids.contains(&signature)
-                {
-                    complain(format!("no signature '{signature}'"));
-                }
+            if let Some(general) = state.refines.as_deref().filter(|general| !is_it(general)) {
+                let message = format!("refines '{general}', which is no state of a {}", state.on);
+                self.errors.push(LoadError::at(&state.at, message));
             }
         }
     }
@@ -488,5 +488,20 @@ impl<'n> Loader<'n> {
         let (kind, id) = name.split_once('/').map_or((None, name), |(kind, id)| (Some(kind), id));
         let is_meant = |index: &usize| kind.is_none_or(|kind| self.pack.states[*index].on == kind);
         self.pack.states_named(id).filter(is_meant).collect()
+    }
+}
+
+/// `4.12..4.18`, `4.19..`, `..4.18` → the minors at both ends; nothing if it is no such range.
+fn minors(range: &str) -> Option<(Option<i64>, Option<i64>)> {
+    let end = |text: &str| match text.trim() {
+        "" => Some(None),
+        text => text.strip_prefix("4.")?.parse::<i64>().ok().map(Some),
+    };
+    let (from, to) = range.split_once("..")?;
+    let ends = (end(from)?, end(to)?);
+    match ends {
+        (None, None) => None,
+        (Some(from), Some(to)) if from > to => None,
+        _ => Some(ends),
     }
 }

@@ -6,6 +6,7 @@
 mod edges;
 mod fields;
 mod load;
+mod names;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -76,6 +77,8 @@ pub struct StateRule {
     /// Only of entities of these names; empty means all.
     pub named: Vec<String>,
     pub summary: String,
+    /// Patterns of what people read when it is there, beside what its rules look for.
+    pub says: Vec<String>,
     pub when: Predicate,
     pub since: Option<Predicate>,
     pub recovered: Option<Predicate>,
@@ -101,7 +104,7 @@ pub enum Role {
     Note,
 }
 
-/// Where a state or cause holds. Empty lists and open ends mean everywhere.
+/// Where a state, a cause or a recovery holds. Empty lists and open ends mean everywhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applies {
     pub from_minor: Option<i64>,
@@ -112,6 +115,7 @@ pub struct Applies {
 
 #[derive(Debug)]
 pub struct Recovery {
+    pub applies: Applies,
     pub when: Option<Predicate>,
     pub verdict: Verdict,
     pub repair: String,

@@ -7,7 +7,7 @@ use kube_cel::cel::common::ast::{Expr, IdedExpr, LiteralValue, operators};
 use super::{Predicate, fact_path};
 
 /// Shorter words stand in every other line.
-const TELLING: usize = 9;
+pub const TELLING: usize = 9;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Words {
@@ -34,12 +34,10 @@ impl Words {
     /// are not there; a reason may just not have been pasted.
     fn judge(&self, line: &str) -> Option<bool> {
         match self {
-            Words::Part(text) => Some(line.contains(text.as_str())),
-            Words::Pattern(pattern) => {
-                let built = regex::RegexBuilder::new(pattern).size_limit(1 << 20).build();
-                Some(built.is_ok_and(|pattern| pattern.is_match(line)))
-            }
+            Words::Part(text) => Some(line.to_lowercase().contains(&text.to_lowercase())),
+            Words::Pattern(pattern) => Some(speaks(pattern, line)),
             Words::Whole(text) => {
+                let (line, text) = (line.to_lowercase(), text.to_lowercase());
                 let part_of_word = |c: char| c.is_alphanumeric();
                 let whole = line.match_indices(text.as_str()).any(|(at, _)| {
                     !line[..at].ends_with(part_of_word)
@@ -52,18 +50,24 @@ impl Words {
 }
 
 impl Predicate {
+    /// How many lines of a signature this wants at least.
+    pub fn lines_wanted(&self, signature: &str) -> i64 {
+        lines_wanted(self.program.expression(), signature).unwrap_or(1)
+    }
+
     /// Every telling text that speaks for this expression, sorted.
     pub fn words(&self) -> Vec<Words> {
         let mut found = Vec::new();
-        collect(self.program.expression(), &mut found);
+        collect(self.program.expression(), &mut Vec::new(), &mut found);
         found.sort();
         found.dedup();
         found
     }
 
     /// The telling words of `line` that speak for this expression, unless the line speaks against it.
-    pub fn spoken_for_by(&self, line: &str) -> Vec<Words> {
-        let mut reading = Reading { line, accumulators: Vec::new(), heard: Vec::new() };
+    pub fn spoken_for_by<'l>(&'l self, line: &'l str) -> Vec<Words> {
+        let mut reading =
+            Reading { line, accumulators: Vec::new(), texts: Vec::new(), heard: Vec::new() };
         if reading.judge(self.program.expression()) == Some(false) {
             return Vec::new();
         }
@@ -74,25 +78,85 @@ impl Predicate {
     }
 }
 
-/// The words that one call tests, if it is a test of words.
-fn words_of(node: &IdedExpr) -> Option<Words> {
-    let Expr::Call(call) = &node.expr else { return None };
+/// Whether a pattern is in a line that a person typed or pasted, in whatever case.
+pub fn speaks(pattern: &str, line: &str) -> bool {
+    let built =
+        regex::RegexBuilder::new(pattern).case_insensitive(true).size_limit(1 << 20).build();
+    built.is_ok_and(|pattern| pattern.is_match(line))
+}
+
+/// The words that one call tests, any of which will do; none if it is no test of words. `texts` are
+/// the names by which a list macro calls the messages it looks through.
+fn words_of(node: &IdedExpr, texts: &[&str]) -> Vec<Words> {
+    let Expr::Call(call) = &node.expr else { return Vec::new() };
     let literal = |node: &IdedExpr| match &node.expr {
         Expr::Literal(LiteralValue::String(text)) => Some(text.inner().to_string()),
         _ => None,
     };
-    match (call.func_name.as_str(), call.target.as_deref(), call.args.as_slice()) {
-        ("contains" | "startsWith" | "endsWith", Some(of), [text]) if is_prose(of) => {
-            literal(text).map(Words::Part)
+    let is_prose = |node: &IdedExpr| is_prose(node, texts);
+    let mut found: Vec<Words> =
+        match (call.func_name.as_str(), call.target.as_deref(), call.args.as_slice()) {
+            ("contains" | "startsWith" | "endsWith", Some(of), [text]) if is_prose(of) => {
+                literal(text).map(Words::Part).into_iter().collect()
+            }
+            ("matches", Some(of), [text]) if is_prose(of) => {
+                literal(text).map(Words::Pattern).into_iter().collect()
+            }
+            (operators::EQUALS, None, [of, text]) if is_prose(of) => {
+                literal(text).map(Words::Whole).into_iter().collect()
+            }
+            (operators::IN, None, [of, list]) if is_prose(of) => match &list.expr {
+                Expr::List(list) => {
+                    list.elements.iter().filter_map(literal).map(Words::Whole).collect()
+                }
+                _ => Vec::new(),
+            },
+            (operators::IN, None, [text, of]) if field(of).as_deref() == Some("events") => {
+                literal(text).map(Words::Whole).into_iter().collect()
+            }
+            _ => Vec::new(),
+        };
+    found.retain(|words| !words.text().is_empty());
+    found
+}
+
+/// The least number of lines that some comparison with a number asks for.
+fn lines_wanted(node: &IdedExpr, signature: &str) -> Option<i64> {
+    match &node.expr {
+        Expr::Call(call) => {
+            let number = |node: &IdedExpr| match &node.expr {
+                Expr::Literal(LiteralValue::Int(number)) => Some(*number.inner()),
+                _ => None,
+            };
+            let more = match call.func_name.as_str() {
+                operators::GREATER => Some(1),
+                operators::GREATER_EQUALS => Some(0),
+                _ => None,
+            };
+            if let (Some(more), [left, right]) = (more, call.args.as_slice())
+                && let Some(number) = number(right)
+                && counts(left, signature)
+            {
+                return Some(number.saturating_add(more));
+            }
+            let parts = call.target.as_deref().into_iter().chain(&call.args);
+            parts.filter_map(|part| lines_wanted(part, signature)).min()
         }
-        ("matches", Some(of), [text]) if is_prose(of) => literal(text).map(Words::Pattern),
-        (operators::EQUALS, None, [of, text]) if is_prose(of) => literal(text).map(Words::Whole),
-        (operators::IN, None, [text, of]) if field(of).as_deref() == Some("events") => {
-            literal(text).map(Words::Whole)
-        }
+        Expr::Comprehension(inner) => lines_wanted(&inner.loop_step, signature),
         _ => None,
     }
-    .filter(|words| !words.text().is_empty())
+}
+
+/// Whether a number is the lines of a signature, or made of them.
+fn counts(node: &IdedExpr, signature: &str) -> bool {
+    if let Some((_, path)) = fact_path(node) {
+        return matches!(path.as_slice(), [logs, id, field]
+            if logs == "logs" && id == signature && matches!(field.as_str(), "count" | "recent" | "open"));
+    }
+    match &node.expr {
+        Expr::Call(call) => call.args.iter().any(|part| counts(part, signature)),
+        _ => false,
+    }
 }
 
 fn field(node: &IdedExpr) -> Option<String> {
@@ -103,31 +167,41 @@ fn field(node: &IdedExpr) -> Option<String> {
 }
 
 /// Whether the fact is something that people paste: a message, a reason, a text.
-fn is_prose(node: &IdedExpr) -> bool {
+fn is_prose(node: &IdedExpr, texts: &[&str]) -> bool {
     // `x.message.lowerAscii()` is still the message.
     if let Expr::Call(call) = &node.expr
         && let ("lowerAscii" | "trim", Some(of)) = (call.func_name.as_str(), &call.target)
     {
-        return is_prose(of);
+        return is_prose(of, texts);
+    }
+    if let Expr::Ident(name) = &node.expr {
+        return texts.contains(&name.as_str());
     }
     field(node).is_some_and(|field| {
         let field = field.to_lowercase();
-        ["message", "reason", "text", "error"].iter().any(|word| field.ends_with(word))
+        let field = field.strip_suffix('s').unwrap_or(&field);
+        ["message", "reason", "text", "error", "waiting"].iter().any(|word| field.ends_with(word))
     })
 }
 
-fn collect(node: &IdedExpr, found: &mut Vec<Words>) {
-    if let Some(words) = words_of(node) {
-        found.extend(words.is_telling().then_some(words));
+fn collect<'e>(node: &'e IdedExpr, texts: &mut Vec<&'e str>, found: &mut Vec<Words>) {
+    let words = words_of(node, texts);
+    if !words.is_empty() {
+        found.extend(words.into_iter().filter(Words::is_telling));
         return;
     }
     match &node.expr {
         Expr::Call(call) if call.func_name == operators::LOGICAL_NOT => {}
         Expr::Call(call) => {
-            call.target.iter().for_each(|target| collect(target, found));
-            call.args.iter().for_each(|arg| collect(arg, found));
+            call.target.iter().for_each(|target| collect(target, texts, found));
+            call.args.iter().for_each(|arg| collect(arg, texts, found));
         }
-        Expr::Comprehension(inner) => collect(&inner.loop_step, found),
+        Expr::Comprehension(inner) => {
+            let before = texts.len();
+            texts.extend(is_prose(&inner.iter_range, texts).then_some(inner.iter_var.as_str()));
+            collect(&inner.loop_step, texts, found);
+            texts.truncate(before);
+        }
         _ => {}
     }
 }
@@ -137,15 +211,20 @@ struct Reading<'l> {
     line: &'l str,
     /// What `exists` and `all` start from, by the name they give it.
     accumulators: Vec<(String, Option<bool>)>,
+    /// What they call the messages that they look through.
+    texts: Vec<&'l str>,
     heard: Vec<Words>,
 }
 
-impl Reading<'_> {
-    fn judge(&mut self, node: &IdedExpr) -> Option<bool> {
-        if let Some(words) = words_of(node) {
-            let judged = words.judge(self.line);
-            self.heard.extend((judged == Some(true)).then_some(words));
-            return judged;
+impl<'l> Reading<'l> {
+    fn judge(&mut self, node: &'l IdedExpr) -> Option<bool> {
+        let words = words_of(node, &self.texts);
+        if !words.is_empty() {
+            let judged: Vec<Option<bool>> =
+                words.iter().map(|words| words.judge(self.line)).collect();
+            let there = judged.iter().zip(words).filter(|(judged, _)| **judged == Some(true));
+            self.heard.extend(there.map(|(_, words)| words));
+            return judged.into_iter().max().flatten();
         }
         match &node.expr {
             Expr::Literal(LiteralValue::Boolean(value)) => Some(*value.inner()),
@@ -177,7 +256,11 @@ impl Reading<'_> {
             Expr::Comprehension(inner) => {
                 let start = self.judge(&inner.accu_init);
                 self.accumulators.push((inner.accu_var.clone(), start));
+                let before = self.texts.len();
+                let is_text = is_prose(&inner.iter_range, &self.texts);
+                self.texts.extend(is_text.then_some(inner.iter_var.as_str()));
                 let judged = self.judge(&inner.loop_step);
+                self.texts.truncate(before);
                 self.accumulators.pop();
                 judged
             }
@@ -186,7 +269,7 @@ impl Reading<'_> {
     }
 
     /// What half of a conjunction heard counts only if the other half does not deny it.
-    fn both(&mut self, one: &IdedExpr, two: &IdedExpr) -> Option<bool> {
+    fn both(&mut self, one: &'l IdedExpr, two: &'l IdedExpr) -> Option<bool> {
         let before = self.heard.len();
         match (self.judge(one), self.judge(two)) {
             (Some(false), _) | (_, Some(false)) => {
@@ -239,6 +322,31 @@ mod tests {
         assert_eq!(heard(rule, "Missing operand on node"), ["Missing operand"]);
         assert!(heard(rule, "Missing operand, see installer").is_empty());
         assert!(heard("self.a.message.contains('network')", "the network").is_empty());
+    }
+
+    #[test]
+    fn case_does_not_matter_and_one_of_several_reasons_will_do() {
+        let rule = "self.waiting in ['ErrImagePull', 'ImagePullBackOff']";
+        assert_eq!(heard(rule, "Pod x: errimagepull"), ["ErrImagePull"]);
+        assert!(heard(rule, "NoErrImagePullAtAll").is_empty());
+        let rule = "self.pullErrors.exists(e, e.matches('signed by unknown authority'))";
+        assert_eq!(
+            heard(rule, "X509: SIGNED BY UNKNOWN AUTHORITY"),
+            ["signed by unknown authority"]
+        );
+        assert!(
+            heard("self.names.exists(e, e.matches('signed by unknown'))", "signed by unknown")
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_rule_may_want_more_than_one_line() {
+        let lines = |source: &str| compile(source, &["self"]).unwrap().lines_wanted("a");
+        assert_eq!(lines("self.logs['a'].count > 0"), 1);
+        assert_eq!(lines("self.logs['a'].count > 4 || self.logs['a'].recent > 9"), 5);
+        assert_eq!(lines("self.logs['a'].count >= 3 && self.logs['b'].count > 7"), 3);
+        assert_eq!(lines("self.logs['a'].count - self.logs['b'].count > 2"), 3);
     }
 
     #[test]

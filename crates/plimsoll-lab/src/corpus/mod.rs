@@ -20,7 +20,7 @@ use crate::sim::{self, Truth};
 use crate::tree::Tree;
 
 pub use clusters::{Cluster, all as clusters};
-pub use plan::plan;
+pub use plan::{plan, unknown_names};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {

@@ -16,6 +16,12 @@ const ORDERS: &[(&str, &str)] = &[
     ("remote-api-flaky", "apiserver-oom"),
 ];
 
+/// Faults that the plan asks for by name and that there are not (any more).
+pub fn unknown_names(faults: &[Fault]) -> Vec<&'static str> {
+    let named = ORDERS.iter().flat_map(|(first, second)| [*first, *second]);
+    named.filter(|id| !faults.iter().any(|fault| fault.id == *id)).collect()
+}
+
 pub fn plan(faults: &[Fault], seed: u64) -> Vec<Spec<'_>> {
     let mut plan = Plan { specs: Vec::new(), seed };
     for (number, fault) in faults.iter().enumerate() {

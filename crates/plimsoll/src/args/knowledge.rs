@@ -26,6 +26,8 @@ pub enum KnowledgeVerb {
     /// named, on top of the built-in pack.
     /// Exit codes: 0 all pass, 1 a case fails, 2 no case matches, 66 unreadable.
     Test(Test),
+    /// Every fact that a rule may read, by kind of thing, as Markdown
+    Facts,
     /// Write the reference pages of the built-in pack into a folder
     #[command(hide = true)]
     Pages(Pages),

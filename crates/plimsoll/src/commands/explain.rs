@@ -68,6 +68,9 @@ fn unknown(pack: &Pack, id: &str) -> Failure {
 
 fn lines(args: &Explain, pack: &Pack, text: &str) -> Result<Explained, Failure> {
     let text = if text == "-" { stdin(args)? } else { text.to_string() };
+    if text.trim().is_empty() {
+        return Err(Failure::Usage("--log has no text to look at".into()));
+    }
     let signatures: Vec<_> = pack.signatures.iter().map(|rule| rule.spec.clone()).collect();
     let scan = LineScan::new(&signatures);
     let mut known: Vec<KnownLine> = Vec::new();

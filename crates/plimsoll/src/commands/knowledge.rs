@@ -1,10 +1,13 @@
-//! `knowledge list`, `lint`, `test` and `pages`. What is a problem is decided by the engine (rules and
+//! `knowledge list`, `lint`, `test`, `facts` and `pages`. What is a problem is decided by the engine (rules and
 //! pages) and the lab (cases); here it is put together and printed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clap::CommandFactory;
+use plimsoll_engine::facts::{logs, schema};
 use plimsoll_engine::{LoadError, Pack, PackFile, Role, explain, lint, symptoms};
 use plimsoll_lab::coverage::{CaseFile, TestedEdge, TestedState, untested};
+use plimsoll_lab::fault::{FaultError, parse_faults};
 use plimsoll_lab::{Case, parse_cases};
 use plimsoll_model::knowledge::{
     EXPLAIN_SCHEMA, Explained, FailedCase, KNOWLEDGE_SCHEMA, Knowledge, Problem, Tests,
@@ -25,6 +28,7 @@ pub fn run(verb: &KnowledgeVerb) -> Result<Outcome, Failure> {
         KnowledgeVerb::List(args) => list(args),
         KnowledgeVerb::Lint(args) => lint(args),
         KnowledgeVerb::Test(args) => test(args),
+        KnowledgeVerb::Facts => facts(),
         KnowledgeVerb::Pages(args) => pages(args),
     }
 }
@@ -60,7 +64,13 @@ fn lint(args: &OfPacks) -> Result<Outcome, Failure> {
     match files.try_load() {
         Err(errors) => problems.extend(errors.into_iter().map(problem)),
         Ok(pack) => {
-            problems.extend(lint::problems(&pack, own).into_iter().map(problem));
+            let line = crate::args::Args::command();
+            let commands: Vec<&str> = line.get_subcommands().map(|verb| verb.get_name()).collect();
+            problems.extend(lint::problems(&pack, own, &commands).into_iter().map(problem));
+            // The scored corpus is made of the built-in faults.
+            if files.added.is_empty() {
+                problems.extend(without_fault(&pack, own));
+            }
             problems.extend(uncovered(&pack, own, &cases));
         }
     }
@@ -114,6 +124,30 @@ fn cases_of(files: &[PackFile]) -> (Vec<CaseFile>, Vec<Problem>) {
         }
     }
     (found, problems)
+}
+
+/// Root causes that no `fault.md` brings about, and those files that cannot be read as such.
+fn without_fault(pack: &Pack, files: &[PackFile]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut brought: BTreeSet<String> = BTreeSet::new();
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_string();
+    let is_fault = |file: &&PackFile| name(&file.path).starts_with("fault");
+    for file in files.iter().filter(is_fault) {
+        match parse_faults(&file.path, &file.text) {
+            Ok(faults) => {
+                brought.extend(faults.into_iter().flat_map(|fault| fault.roots).map(|(id, _)| id));
+            }
+            Err(FaultError { path, line, message }) => {
+                problems.push(Problem { path, line, column: 1, message });
+            }
+        }
+    }
+    let roots = pack.states.iter().filter(|state| state.root.is_some());
+    problems.extend(roots.filter(|state| !brought.contains(&state.id)).map(|state| {
+        let message = format!("'{}' can be a root cause and no fault.md brings it about", state.id);
+        problem(LoadError::at(&state.at, message))
+    }));
+    problems
 }
 
 /// The rules of the files in question that no case tests.
@@ -207,6 +241,12 @@ fn told(failed: &FailedCase) -> String {
     let FailedCase { path, line, name, failures } = failed;
     let lines = failures.iter().map(|failure| format!("  {failure}\n")).collect::<String>();
     format!("{path}:{line}: {name}\n{lines}")
+}
+
+fn facts() -> Result<Outcome, Failure> {
+    let page = plimsoll_report::facts_markdown(schema::KINDS, schema::RELATIONS, logs::FIELDS);
+    print(&page)?;
+    Ok(Outcome::Fine)
 }
 
 fn pages(args: &Pages) -> Result<Outcome, Failure> {
