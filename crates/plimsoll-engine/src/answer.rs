@@ -126,6 +126,16 @@ fn missing_parts(base: &FactBase) -> Vec<&'static str> {
     parts.into_iter().filter(|(kind, fact, _)| !has(kind, fact)).map(|(_, _, name)| name).collect()
 }
 
+/// Whether a certificate was read whose end cannot be judged.
+fn lacks_time(base: &FactBase) -> bool {
+    let ends = |fact: &Value| fact.get("notAfter").is_some();
+    base.now.is_none()
+        && base
+            .entities
+            .values()
+            .any(|entity| entity.facts.contains_key("notAfter") || entity.facts.values().any(ends))
+}
+
 /// What was asked for and is nowhere in any source; said of the first.
 fn not_collected(inputs: &Inputs<'_>) -> Vec<Gap> {
     let gap = |what: &str| Gap {
@@ -134,7 +144,7 @@ fn not_collected(inputs: &Inputs<'_>) -> Vec<Gap> {
         why: "not collected".into(),
     };
     let mut gaps: Vec<Gap> = missing_parts(inputs.base).into_iter().map(gap).collect();
-    if inputs.base.now.is_none() {
+    if lacks_time(inputs.base) {
         gaps.push(Gap {
             status: GapStatus::NotCollected,
             what: "The time of this data".into(),
