@@ -56,11 +56,16 @@ pub fn complaints(path: &str, log: &[u8]) -> Vec<Gap> {
 }
 
 /// The time that a gather puts into its name: `log-bundle-20251203140000`,
-/// `agent-gather-20251203-140000UTC`.
+/// `agent-gather-20251203-140000UTC`, `insights-2025-12-03-140000`.
 pub fn time_in_name(name: &str) -> Option<Time> {
     digits_in_name(name, |runs| match *runs {
         [time, ..] if time.len() == 14 => Some(time.into()),
         [day, clock, ..] if (day.len(), clock.len()) == (8, 6) => Some([day, clock].concat()),
+        [year, month, day, clock, ..]
+            if [year, month, day, clock].map(str::len) == [4, 2, 2, 6] =>
+        {
+            Some([year, month, day, clock].concat())
+        }
         _ => None,
     })
 }
