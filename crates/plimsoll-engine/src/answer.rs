@@ -56,11 +56,7 @@ pub fn assemble(inputs: &Inputs<'_>) -> Diagnosis {
         !accepted.drops(&StateRef { id: check.id.clone(), entity: check.entity.clone() })
             && (check.separates.is_empty() || !check.separates.iter().all(|s| accepted.drops(s)))
     });
-    let mut missing = missing_parts(inputs.base);
-    if inputs.base.now.is_none() {
-        missing
-            .insert(0, "its own time (give it with --now: no certificate can be judged without)");
-    }
+    let missing = missing_parts(inputs.base);
     let complete = sources.iter().all(|source| source.complete);
     let judged = verdict::judge(&roots, &verdicts, &unexplained, &deadlocks, &missing, complete);
     let mut diagnosis = Diagnosis {
@@ -123,7 +119,9 @@ fn missing_parts(base: &FactBase) -> Vec<&'static str> {
         ("Node", "controlPlane", "Nodes"),
         ("MachineConfigPool", "machines", "MachineConfigPools"),
     ];
-    parts.into_iter().filter(|(kind, fact, _)| !has(kind, fact)).map(|(_, _, name)| name).collect()
+    let time = lacks_time(base).then_some("its time (give it with --now to judge certificates)");
+    let absent = parts.into_iter().filter(|(kind, fact, _)| !has(kind, fact));
+    time.into_iter().chain(absent.map(|(_, _, name)| name)).collect()
 }
 
 /// Whether a certificate was read whose end cannot be judged.
@@ -144,13 +142,6 @@ fn not_collected(inputs: &Inputs<'_>) -> Vec<Gap> {
         why: "not collected".into(),
     };
     let mut gaps: Vec<Gap> = missing_parts(inputs.base).into_iter().map(gap).collect();
-    if lacks_time(inputs.base) {
-        gaps.push(Gap {
-            status: GapStatus::NotCollected,
-            what: "The time of this data".into(),
-            why: "not known; give it with --now, or certificates and ages stay unjudged".into(),
-        });
-    }
     let of_kubelet =
         |log: &LogFile| matches!(&log.origin, LogOrigin::Unit { unit, .. } if unit == "kubelet");
     if !inputs.snapshot.logs.iter().any(of_kubelet) {
