@@ -59,16 +59,15 @@ pub fn assemble(inputs: &Inputs<'_>) -> Diagnosis {
     let missing = missing_parts(inputs.base);
     let complete = sources.iter().all(|source| source.complete);
     let judged = verdict::judge(&roots, &verdicts, &unexplained, &deadlocks, &missing, complete);
+    let known = accepted.suppressed.iter().filter(|s| s.status == Status::Active).count();
+    let judged = judged.beyond_accepted(known);
     let mut diagnosis = Diagnosis {
         schema: SCHEMA.into(),
         generated_for: inputs.base.now,
         cluster: cluster(inputs.base),
         sources,
         verdict: judged.verdict,
-        reason: match accepted.suppressed.iter().filter(|s| s.status == Status::Active).count() {
-            0 => judged.reason,
-            count => format!("{}; {count} accepted as known", judged.reason),
-        },
+        reason: judged.reason,
         costs: judged.costs,
         states,
         edges,

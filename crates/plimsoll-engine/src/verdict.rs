@@ -8,6 +8,21 @@ pub struct Judgement {
     pub costs: Option<Costs>,
 }
 
+impl Judgement {
+    /// What is accepted is still wrong: a cluster with such faults is not healthy.
+    pub fn beyond_accepted(mut self, count: usize) -> Self {
+        if count == 0 {
+            return self;
+        }
+        if self.verdict == Verdict::Healthy {
+            self.verdict = Verdict::Recoverable;
+            self.reason = "nothing is wrong beyond what you accepted".into();
+        }
+        self.reason = format!("{}; {count} accepted as known", self.reason);
+        self
+    }
+}
+
 /// What the pack says of one root's recovery, as far as the data allows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RootVerdict {

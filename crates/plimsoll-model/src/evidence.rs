@@ -26,15 +26,18 @@ pub struct Evidence {
     pub text: String,
 }
 
-/// Cuts to `MAX_TEXT` characters, on a character border, and marks the cut.
+/// Cuts to `MAX_TEXT` characters, on character borders, and marks the cut. It is made in the middle:
+/// who complains stands at the start of an error, and what is wrong at its end.
 pub fn clip(text: &str) -> String {
     let text = text.trim();
-    if text.chars().count() <= MAX_TEXT {
+    let length = text.chars().count();
+    if length <= MAX_TEXT {
         return text.to_string();
     }
-    let mut cut: String = text.chars().take(MAX_TEXT - 1).collect();
-    cut.push('…');
-    cut
+    let head = MAX_TEXT / 2;
+    let tail = MAX_TEXT - 1 - head;
+    let characters = text.chars();
+    characters.clone().take(head).chain(['…']).chain(characters.skip(length - tail)).collect()
 }
 
 #[cfg(test)]
@@ -45,7 +48,10 @@ mod tests {
     fn a_long_text_is_cut_on_a_character_border() {
         let cut = clip(&"é".repeat(1000));
         assert_eq!(cut.chars().count(), MAX_TEXT);
-        assert!(cut.ends_with('…'));
+        assert!(cut.contains('…'));
+        let error = format!("cannot sync: {}: no space left on device", "x".repeat(900));
+        let cut = clip(&error);
+        assert!(cut.starts_with("cannot sync") && cut.ends_with("no space left on device"));
         assert_eq!(clip("  short "), "short");
     }
 }

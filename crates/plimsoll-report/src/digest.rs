@@ -11,6 +11,8 @@ use crate::cascade::{Graph, Key, groups, key, root_key};
 use crate::{safe, words};
 
 /// Effects named beside an accepted state.
+/// Symptoms without a cause that are told in words.
+const LEFT: usize = 5;
 const ALONG: usize = 4;
 
 pub struct Digest<'a> {
@@ -197,6 +199,21 @@ impl Digest<'_> {
         (all > 0).then(|| {
             format!("Explained {} of {}.", all - self.left.len(), words::counted(all, "symptom"))
         })
+    }
+}
+
+impl<'d> Digest<'d> {
+    /// The first symptoms without a cause, each with what was seen, and how many more there are.
+    pub fn left_in_words(&self) -> (Vec<String>, usize) {
+        let told = self.left.iter().take(LEFT).map(|state| {
+            let name = mentions([*state]).concat();
+            let summary = self.graph.states.get(state).map(|state| safe::line(&state.summary));
+            match summary.filter(|summary| !summary.is_empty()) {
+                Some(summary) => format!("{name}: {summary}"),
+                None => name,
+            }
+        });
+        (told.collect(), self.left.len().saturating_sub(LEFT))
     }
 }
 

@@ -87,6 +87,12 @@ fn summary(out: &mut Vec<String>, d: &Diagnosis, digest: &Digest) {
     let costs = words::costs(d.costs.as_ref(), d.roots.len());
     out.extend((!costs.is_empty()).then_some(costs));
     out.extend(digest.explained());
+    let (left, more) = digest.left_in_words();
+    if !left.is_empty() {
+        out.extend([String::new(), "Without a cause so far:".into(), String::new()]);
+        out.extend(left.iter().map(|said| format!("- {}", prose(said))));
+        out.extend((more > 0).then(|| format!("- … and {more} more")));
+    }
 }
 
 fn sources(out: &mut Vec<String>, d: &Diagnosis) {

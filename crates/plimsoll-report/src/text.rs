@@ -12,7 +12,7 @@ use plimsoll_model::{Evidence, Time};
 use crate::cascade::{Cascade, Key, cascade_of, key, root_key};
 use crate::digest::{Digest, checks_for, digest, mentions, shortlist, terms, ties_of};
 use crate::ring::ring;
-use crate::wrap::{columns, cut_entity, cut_middle, cut_path, pad, wrap, wrap_at_most};
+use crate::wrap::{columns, cut_end, cut_entity, cut_middle, cut_path, cut_start, pad, wrap};
 use crate::{safe, when, words};
 use page::{BAD, CAREFUL, FAINT, GOOD, INDENT, Page, STRONG};
 
@@ -141,7 +141,10 @@ fn roots(page: &mut Page, d: &Diagnosis, digest: &Digest, evidence: EvidenceShow
         }
         // The same fault on another machine: what to know and to do stands above.
         match shown.iter().find(|(earlier, other, _)| earlier < number && other.id == root.id) {
-            Some((earlier, _, _)) => page.labelled("fix", &format!("as for root {earlier}"), 1),
+            Some((earlier, _, _)) => {
+                let entity = safe::line(&root.entity.to_string());
+                page.labelled("fix", &format!("as for root {earlier}, on {entity}"), 2);
+            }
             None => advice(page, d, root),
         }
     }
@@ -180,7 +183,7 @@ fn first_evidence(page: &mut Page, number: usize, root: &Root) {
     let room = page.room();
     let mut lines = vec![cut_path(&place(proof), room)];
     let quote = quote(proof);
-    lines.extend(wrap_at_most(gist(&quote), room, 2));
+    lines.extend(in_two_lines(gist(&quote), room));
     if root.evidence.len() > 1 {
         let more = format!("(+{} more: --evidence {number})", root.evidence.len() - 1);
         match lines.last_mut() {
@@ -191,6 +194,17 @@ fn first_evidence(page: &mut Page, number: usize, root: &Root) {
         }
     }
     page.labelled_lines("proof", &lines);
+}
+
+/// What is wrong stands at the end of an error, so what is too long loses its middle.
+fn in_two_lines(quote: &str, room: usize) -> Vec<String> {
+    let lines = wrap(quote, room);
+    if lines.len() <= 2 {
+        return lines;
+    }
+    let head = cut_end(&lines[0], room.saturating_sub(2));
+    let tail: String = lines[1..].join(" ");
+    vec![format!("{head} …"), cut_start(&tail, room)]
 }
 
 fn all_evidence(page: &mut Page, root: &Root) {
@@ -380,13 +394,11 @@ fn closing(page: &mut Page, d: &Diagnosis, digest: &Digest) {
     let healthy = d.verdict == Verdict::Healthy && d.roots.is_empty();
     let mut lines = Vec::new();
     if let Some(explained) = digest.explained() {
-        let left = mentions(digest.left.iter().copied());
-        lines.push(if left.is_empty() {
-            explained
-        } else {
-            format!("{explained} Left: {}.", shortlist(&left, MENTIONS))
-        });
+        let left = if digest.left.is_empty() { "" } else { " Left:" };
+        lines.push(format!("{explained}{left}"));
     }
+    let (mut told, more) = digest.left_in_words();
+    told.extend((more > 0).then(|| format!("… and {more} more")));
     let list = |states: &[Key]| shortlist(&mentions(states.iter().copied()), MENTIONS);
     lines.extend(digest.blameless().map(|(title, states)| format!("{title}: {}.", list(states))));
     if (undecided || d.roots.is_empty()) && !digest.unknown.is_empty() {
@@ -395,8 +407,11 @@ fn closing(page: &mut Page, d: &Diagnosis, digest: &Digest) {
     if !healthy && !lines.is_empty() {
         page.blank();
     }
-    for line in &lines {
+    for (at, line) in lines.iter().enumerate() {
         page.paragraph(0, line, 3);
+        if at == 0 {
+            told.iter().for_each(|said| page.item(said, 2));
+        }
     }
     if (undecided || d.roots.is_empty()) && !d.next_checks.is_empty() {
         page.blank();

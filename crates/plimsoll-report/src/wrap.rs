@@ -31,6 +31,16 @@ pub fn cut_end(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
+pub fn cut_start(text: &str, width: usize) -> String {
+    let mut kept = text;
+    while columns(kept) > width.saturating_sub(1) && columns(text) > width {
+        let mut characters = kept.chars();
+        characters.next();
+        kept = characters.as_str();
+    }
+    if kept.len() == text.len() { text.into() } else { format!("…{}", kept.trim_start()) }
+}
+
 /// Both ends carry the meaning: of a path its top folder and its file, of a pod its hash.
 pub fn cut_middle(text: &str, width: usize) -> String {
     if columns(text) <= width {
@@ -132,6 +142,8 @@ mod tests {
     #[test]
     fn cuts_say_that_they_are_cuts() {
         assert_eq!(cut_end("abcdef", 4), "abc…");
+        assert_eq!(cut_start("abcdef", 4), "…def");
+        assert_eq!(cut_start("abcd", 4), "abcd");
         assert_eq!(
             cut_middle("host_service_logs/masters/kubelet.log:7", 22),
             "host_se…/kubelet.log:7"
