@@ -5,7 +5,7 @@ pub(crate) mod page;
 mod tree;
 
 use plimsoll_model::diagnosis::{
-    Check, Diagnosis, Repair, Root, RuledOut, Source, State, StateRef, Verdict,
+    Check, Diagnosis, Repair, Root, RuledOut, Source, StateRef, Verdict,
 };
 use plimsoll_model::{Evidence, Time};
 
@@ -389,17 +389,6 @@ fn accepted(page: &mut Page, d: &Diagnosis) {
     }
 }
 
-/// What is wrong and has no cause, in its own words: without a root nothing else quotes it.
-fn left(page: &mut Page, d: &Diagnosis, digest: &Digest) {
-    let is_left = |state: &&State| digest.left.contains(&(state.id.as_str(), &state.entity));
-    for state in d.states.iter().filter(is_left).take(MENTIONS) {
-        page.labelled("left", &safe::line(&state.summary), 6);
-        if let Some(proof) = state.evidence.first() {
-            page.labelled("proof", &safe::line(&place(proof)), 1);
-        }
-    }
-}
-
 fn closing(page: &mut Page, d: &Diagnosis, digest: &Digest) {
     let undecided = d.verdict == Verdict::NotProvable;
     let healthy = d.verdict == Verdict::Healthy && d.roots.is_empty();
@@ -423,9 +412,6 @@ fn closing(page: &mut Page, d: &Diagnosis, digest: &Digest) {
         if at == 0 {
             told.iter().for_each(|said| page.item(said, 2));
         }
-    }
-    if d.roots.is_empty() {
-        left(page, d, digest);
     }
     if (undecided || d.roots.is_empty()) && !d.next_checks.is_empty() {
         page.blank();
