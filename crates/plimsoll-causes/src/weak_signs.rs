@@ -95,7 +95,10 @@ mod tests {
         }
     }
 
-    fn blamed(graph: &Graph) -> (Vec<(usize, Vec<usize>)>, Vec<usize>, Vec<usize>) {
+    type Roots = Vec<(usize, Vec<usize>)>;
+
+    /// Roots with what they explain, links of the chain, and what is left.
+    fn blamed(graph: &Graph) -> (Roots, Vec<usize>, Vec<usize>) {
         let all = (0..graph.nodes.len()).collect();
         let mut explanation = Explanation { unexplained: all, ..Explanation::default() };
         blame_signs(graph, &mut explanation);
