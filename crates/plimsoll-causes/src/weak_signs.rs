@@ -56,14 +56,9 @@ fn blame_signs(graph: &Graph, told: &mut Explanation) {
     told.unexplained.retain(|node| left.contains(node));
     told.chain.sort_unstable();
     told.roots.sort_by_key(|root| root.node);
-    let is_root = |node: usize| told.roots.binary_search_by_key(&node, |root| root.node).is_ok();
-    let ties: Vec<Vec<usize>> = (told.roots.iter())
-        .map(|root| root.ties.iter().copied().filter(|&tie| !is_root(tie)).collect())
-        .collect();
-    told.alternatives.retain(|alternative| !is_root(alternative.node));
-    for (root, ties) in told.roots.iter_mut().zip(ties) {
-        root.ties = ties;
-    }
+    let roots: BTreeSet<usize> = told.roots.iter().map(|root| root.node).collect();
+    told.alternatives.retain(|alternative| !roots.contains(&alternative.node));
+    told.roots.iter_mut().for_each(|root| root.ties.retain(|tie| !roots.contains(tie)));
 }
 
 #[cfg(test)]
@@ -95,7 +90,10 @@ mod tests {
         }
     }
 
-    fn blamed(graph: &Graph) -> (Vec<(usize, Vec<usize>)>, Vec<usize>, Vec<usize>) {
+    type Roots = Vec<(usize, Vec<usize>)>;
+
+    /// Roots with what they explain, links of the chain, and what is left.
+    fn blamed(graph: &Graph) -> (Roots, Vec<usize>, Vec<usize>) {
         let all = (0..graph.nodes.len()).collect();
         let mut explanation = Explanation { unexplained: all, ..Explanation::default() };
         blame_signs(graph, &mut explanation);

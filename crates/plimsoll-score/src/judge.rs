@@ -67,13 +67,8 @@ impl Names {
 }
 
 pub fn judge(names: &Names, truth: &Truth, evidence_left: bool, d: &Diagnosis) -> Judgement {
-    let said: Vec<(StateRef, Confidence)> = d
-        .roots
-        .iter()
-        .map(|root| {
-            (StateRef { id: root.id.clone(), entity: root.entity.clone() }, root.confidence)
-        })
-        .collect();
+    let said: Vec<(StateRef, Confidence)> =
+        d.roots.iter().map(|root| (root.state(), root.confidence)).collect();
     let is_true = |state: &StateRef| truth.roots.contains(state);
     let sure: BTreeSet<&StateRef> = said
         .iter()
@@ -189,7 +184,7 @@ fn leads(links: &[(&StateRef, &StateRef)], from: &StateRef, to: &StateRef) -> bo
 fn placed(d: &Diagnosis) -> BTreeSet<StateRef> {
     let mut placed: BTreeSet<StateRef> = d.unexplained.iter().cloned().collect();
     for root in &d.roots {
-        placed.insert(StateRef { id: root.id.clone(), entity: root.entity.clone() });
+        placed.insert(root.state());
         placed.extend(root.explains.iter().cloned());
     }
     placed.extend(d.edges.iter().flat_map(|edge| [edge.from.clone(), edge.to.clone()]));

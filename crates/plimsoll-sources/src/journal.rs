@@ -147,6 +147,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_name_that_no_unit_can_have_is_not_kept() {
+        let (matchers, _) = Matchers::new(&[]);
+        let mut units = Units::new(&matchers);
+        units.scan(&"x".repeat(60_000));
+        let logs = units.finish("journal.log", true);
+        let others = LogOrigin::Unit { unit: OTHERS.into(), node: None };
+        assert_eq!(logs.into_iter().map(|log| log.origin).collect::<Vec<_>>(), [others]);
+    }
+
     fn hits(journal: &str) -> Vec<String> {
         let signatures = [
             signature("kubelet", "NEEDLE", "unit/kubelet"),

@@ -110,7 +110,7 @@ impl<'n> Reader<'n> {
         locations: &[PathBuf],
         progress: &dyn Progress,
     ) -> Result<Snapshot, ReadError> {
-        let reading = self.begin();
+        let reading = self.reading();
         let opened: Vec<_> = locations.iter().map(|path| Location::open(path)).collect();
         progress.start(Some(opened.iter().flatten().map(Location::bytes).sum()));
         let mut names = Vec::new();
@@ -137,7 +137,7 @@ impl<'n> Reader<'n> {
 
     /// As the function `read_tree`.
     pub fn read_tree(&self, name: &str, files: &BTreeMap<String, Vec<u8>>) -> Snapshot {
-        let reading = self.begin();
+        let reading = self.reading();
         let source = begin(&reading, 0, name.into(), &NoProgress);
         let entries: Vec<Entry> = files
             .iter()
@@ -153,7 +153,7 @@ impl<'n> Reader<'n> {
         self.end(reading, vec![(name.into(), None)])
     }
 
-    fn begin(&self) -> Reading<'_> {
+    fn reading(&self) -> Reading<'_> {
         Reading::new(&self.wants, &self.matchers)
     }
 

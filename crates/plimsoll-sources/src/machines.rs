@@ -98,6 +98,23 @@ mod tests {
     }
 
     #[test]
+    fn of_two_names_the_same_one_wins_whichever_comes_first() {
+        let files = [("m/etc/hostname", "alpha"), ("m/sos_commands/host/hostname", "beta")];
+        for order in [files, [files[1], files[0]]] {
+            let needs = plimsoll_model::snapshot::Needs::default();
+            let reader = crate::Reader::new(&needs);
+            let reading = reader.reading();
+            let source = crate::begin(&reading, 0, "s".into(), &crate::NoProgress);
+            source.reading.store().sources[0].machines.insert("m".into(), MachineNotes::default());
+            for (path, host) in order {
+                name(&source, Some("m"), path, host.as_bytes());
+            }
+            let told = source.reading.store().sources[0].machines["m"].name();
+            assert_eq!(told.as_deref(), Some("alpha"));
+        }
+    }
+
+    #[test]
     fn a_machine_without_a_name_has_none() {
         assert!(is_name("master-0.example.com"));
         for name in ["localhost", "localhost.localdomain", "", "two words", "a/b"] {

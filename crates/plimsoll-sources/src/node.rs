@@ -121,7 +121,7 @@ mod tests {
         };
         let needs = Needs { signatures: vec![signature], ..Needs::default() };
         let reader = Reader::new(&needs);
-        let reading = reader.begin();
+        let reading = reader.reading();
         let source = begin(&reading, 0, "node".into(), &NoProgress);
         journal(&source, root, program, 0);
         drop(source);
@@ -159,6 +159,21 @@ mod tests {
         let program = script(root.path(), &format!("echo '{line}'; exit 1"));
         let (gaps, hits) = read_with(program.as_os_str(), root.path());
         assert_eq!((gaps, hits.len()), (vec!["journalctl could not read all of it".into()], 1));
+        let program = script(root.path(), &format!("echo '{line}'; exec >&-; sleep 0.2; exit 1"));
+        assert_eq!(read_with(program.as_os_str(), root.path()).0.len(), 1, "it failed at its end");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_journal_behind_a_link_is_another_machines() {
+        let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink(outside.path(), root.path().join("var")).unwrap();
+        let program = script(
+            root.path(),
+            "echo 'Wed 2025-12-03 14:00:00 UTC m-0 kubelet.service[1]: NEEDLE'",
+        );
+        let (gaps, hits) = read_with(program.as_os_str(), root.path());
+        assert_eq!((gaps, hits), (vec![BEHIND_LINK.to_string()], vec![]));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use common::*;
-use plimsoll_model::snapshot::GapStatus;
+use plimsoll_model::snapshot::{GapStatus, Needs};
 use plimsoll_sources::{NoProgress, read, read_tree};
 use proptest::prelude::*;
 
@@ -155,6 +155,20 @@ fn links_in_a_folder_are_not_followed_either() {
     let snapshot = read(&[folder.path().into()], &needs(), &NoProgress).unwrap();
     assert!(snapshot.documents.is_empty() && snapshot.logs.is_empty());
     assert_eq!(gaps(&snapshot).len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_behind_a_link_is_taken_for_the_nodes_own() {
+    let (outside, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(outside.path(), &tree(&[("kubernetes/kubeconfig", "stranger"), ("hostname", "other")]));
+    write(root.path(), &tree(&[("var/lib/kubelet/kubeconfig", "own")]));
+    std::os::unix::fs::symlink(outside.path(), root.path().join("etc")).unwrap();
+    let location = format!("node:{}", root.path().display());
+    let needs = Needs { files: vec!["etc/kubernetes/kubeconfig".into()], ..needs() };
+    let snapshot = read(&[location.into()], &needs, &NoProgress).unwrap();
+    assert!(snapshot.files.is_empty(), "{:?}", snapshot.files.keys());
+    assert!(has_gap(&snapshot, GapStatus::Unreadable, "behind a link"));
 }
 
 #[test]

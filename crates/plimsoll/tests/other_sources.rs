@@ -72,6 +72,37 @@ fn every_source_is_known_for_what_it_is_and_blames_nothing_that_the_must_gather_
     }
 }
 
+/// A log can name anything. What it invents is bounded, and drives out nothing that is known.
+#[test]
+fn a_thousand_names_in_a_log_hide_no_known_host() {
+    let line = |host: &str| {
+        format!(
+            "time=\"2025-12-03T17:50:00Z\" level=warning msg=\"  baremetalhost: {host}: registration error: x\"\n"
+        )
+    };
+    let log = |hosts: &mut dyn Iterator<Item = String>| {
+        let first =
+            "time=\"2025-12-03T17:00:00Z\" level=debug msg=\"OpenShift Installer 4.18.14\"\n";
+        first.to_string() + &hosts.map(|host| line(&host)).collect::<String>()
+    };
+    let mut tree = base("metal-3-2").unwrap();
+    for try_number in 0..20 {
+        let mut hosts = (0..50).map(|number| format!("a{try_number:02}{number:02}"));
+        let path = format!("try-{try_number:02}/.openshift_install.log");
+        tree.insert(path, log(&mut hosts).into_bytes());
+    }
+    let last = log(&mut ["worker-1".to_string()].into_iter());
+    tree.insert("try-99/.openshift_install.log".into(), last.into_bytes());
+    let (facts, problems) = plimsoll_engine::facts::extract(&PACK, &snapshot("x", &tree));
+    let hosts: Vec<_> =
+        facts.entities.iter().filter(|(id, _)| id.kind == "BareMetalHost").collect();
+    assert!((500..600).contains(&hosts.len()), "{}", hosts.len());
+    let (_, known) = hosts.iter().find(|(id, _)| id.name == "worker-1").unwrap();
+    let said = known.facts["logs"].get("installer-names-host-error").unwrap();
+    assert_eq!(said.get("count"), Some(&plimsoll_model::Value::Int(1)));
+    assert_eq!(problems.iter().filter(|(_, gap)| gap.why.contains("more than 500")).count(), 1);
+}
+
 /// The installer's gather leaves the lists out, or empty, when no API answered it.
 #[test]
 fn a_log_bundle_without_objects_of_the_api_is_no_proof_of_health() {

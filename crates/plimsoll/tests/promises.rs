@@ -49,7 +49,7 @@ fn active(d: &Diagnosis) -> BTreeSet<StateRef> {
     d.states
         .iter()
         .filter(|state| state.status == Status::Active && !state.note)
-        .map(|state| StateRef { id: state.id.clone(), entity: state.entity.clone() })
+        .map(|state| state.state())
         .collect()
 }
 
@@ -57,15 +57,11 @@ fn active(d: &Diagnosis) -> BTreeSet<StateRef> {
 fn the_answer_to_every_incident_keeps_the_promises() {
     for (name, tree) in cases("fixtures/incidents") {
         let d = support::diagnose(&tree);
-        let roots: BTreeSet<StateRef> = d
-            .roots
-            .iter()
-            .map(|r| StateRef { id: r.id.clone(), entity: r.entity.clone() })
-            .collect();
+        let roots: BTreeSet<StateRef> = d.roots.iter().map(|root| root.state()).collect();
         let active = active(&d);
         // 1: confirmed means seen, with proof.
         for root in d.roots.iter().filter(|root| root.confidence == Confidence::Confirmed) {
-            let state = StateRef { id: root.id.clone(), entity: root.entity.clone() };
+            let state = root.state();
             assert!(active.contains(&state), "{name}: {} is confirmed and not active", root.id);
             assert!(!root.evidence.is_empty(), "{name}: {} is confirmed without proof", root.id);
         }
@@ -81,7 +77,7 @@ fn the_answer_to_every_incident_keeps_the_promises() {
         }
         // 3: without the root, something named is left unexplained.
         for root in &d.roots {
-            let state = StateRef { id: root.id.clone(), entity: root.entity.clone() };
+            let state = root.state();
             let others: BTreeSet<&StateRef> = d
                 .roots
                 .iter()

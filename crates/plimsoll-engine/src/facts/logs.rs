@@ -69,13 +69,14 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) -> Vec<(usi
             }
         }
         let mut strangers: BTreeSet<EntityId> = BTreeSet::new();
+        let mut nameless = None;
         for hits in snapshot.hits.iter().filter(|hits| hits.signature == index) {
             let log = &snapshot.logs[hits.log];
             let Some(id) = target(rule, log, hits, base) else { continue };
             if !base.entities.contains_key(&id) && !strangers.contains(&id) {
                 if strangers.len() >= MAX_STRANGERS {
-                    left_out.push((log.source, too_many(log, rule)));
-                    break;
+                    nameless = nameless.or(Some(log));
+                    continue;
                 }
                 strangers.insert(id.clone());
             }
@@ -94,6 +95,7 @@ pub fn attach(pack: &Pack, snapshot: &Snapshot, base: &mut FactBase) -> Vec<(usi
                 entry.lines.push((evidence(snapshot, log, line), line.time));
             }
         }
+        left_out.extend(nameless.map(|log| (log.source, too_many(log, rule))));
         found.retain(|id, found| {
             let everywhere = || id.kind != "Cluster" || whole(rule, &logs, snapshot, base);
             found.count > 0 || (found.looked && everywhere())

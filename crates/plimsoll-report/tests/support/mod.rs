@@ -451,7 +451,7 @@ fn kubelet_root(states: &[State]) -> Root {
         explains: states
             .iter()
             .filter(|state| mine.contains(&state.id.as_str()))
-            .map(|state| StateRef { id: state.id.clone(), entity: state.entity.clone() })
+            .map(|state| state.state())
             .collect(),
         evidence,
         repairs: vec![Repair {

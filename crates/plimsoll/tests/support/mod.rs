@@ -44,7 +44,7 @@ pub fn diagnose(tree: &Tree) -> Diagnosis {
 
 pub fn confirmed(diagnosis: &Diagnosis) -> BTreeSet<StateRef> {
     let roots = diagnosis.roots.iter().filter(|root| root.confidence == Confidence::Confirmed);
-    roots.map(|root| StateRef { id: root.id.clone(), entity: root.entity.clone() }).collect()
+    roots.map(|root| root.state()).collect()
 }
 
 /// Whether the rule of a state is meant for this cluster.
