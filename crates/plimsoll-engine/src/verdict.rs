@@ -9,13 +9,12 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// What is accepted is still wrong: a cluster with such faults is not healthy.
+    /// What you accepted does not fail the run; the sentence says that it is there.
     pub fn beyond_accepted(mut self, count: usize) -> Self {
         if count == 0 {
             return self;
         }
         if self.verdict == Verdict::Healthy {
-            self.verdict = Verdict::Recoverable;
             self.reason = "nothing is wrong beyond what you accepted".into();
         }
         self.reason = format!("{}; {count} accepted as known", self.reason);

@@ -183,7 +183,7 @@ fn first_evidence(page: &mut Page, number: usize, root: &Root) {
     let room = page.room();
     let mut lines = vec![cut_path(&place(proof), room)];
     let quote = quote(proof);
-    lines.extend(in_two_lines(gist(&quote), room));
+    lines.extend(in_three_lines(gist(&quote), room));
     if root.evidence.len() > 1 {
         let more = format!("(+{} more: --evidence {number})", root.evidence.len() - 1);
         match lines.last_mut() {
@@ -197,14 +197,14 @@ fn first_evidence(page: &mut Page, number: usize, root: &Root) {
 }
 
 /// What is wrong stands at the end of an error, so what is too long loses its middle.
-fn in_two_lines(quote: &str, room: usize) -> Vec<String> {
+fn in_three_lines(quote: &str, room: usize) -> Vec<String> {
     let lines = wrap(quote, room);
-    if lines.len() <= 2 {
+    if lines.len() <= 3 {
         return lines;
     }
-    let head = cut_end(&lines[0], room.saturating_sub(2));
-    let tail: String = lines[1..].join(" ");
-    vec![format!("{head} …"), cut_start(&tail, room)]
+    let head = cut_end(&lines[1], room.saturating_sub(2));
+    let tail: String = lines[2..].join(" ");
+    vec![lines[0].clone(), format!("{head} …"), cut_start(&tail, room)]
 }
 
 fn all_evidence(page: &mut Page, root: &Root) {

@@ -201,15 +201,20 @@ impl RawHit {
         // Redaction moves things; counting what is left before the hit keeps it in view.
         let before = presentable(&self.raw[self.text_from..self.hit]).chars().count();
         let starts_late = self.text_from > 0;
-        let skip = match text.chars().count() {
-            all if all <= MAX_TEXT => 0,
-            all => before.saturating_sub(MAX_TEXT / 2).min(all - MAX_TEXT),
-        };
-        let mut shown: String = text.chars().skip(skip).collect();
-        if starts_late || skip > 0 {
-            shown.insert(0, '…');
+        // A hit near the start leaves room for the end of the line, where an error tells its reason.
+        let near_start = !starts_late && before < MAX_TEXT / 4;
+        let all = text.chars().count();
+        if all <= MAX_TEXT && !starts_late || near_start {
+            return Hit { line: self.line, time: line_time(&self.raw), text: clip(&text) };
         }
-        Hit { line: self.line, time: line_time(&self.raw), text: clip(&shown) }
+        let skip = before.saturating_sub(MAX_TEXT / 2).min(all.saturating_sub(MAX_TEXT));
+        let kept = all - skip;
+        let shown = text.chars().skip(skip);
+        let shown: String = match kept < MAX_TEXT {
+            true => ['…'].into_iter().chain(shown).collect(),
+            false => ['…'].into_iter().chain(shown.take(MAX_TEXT - 2)).chain(['…']).collect(),
+        };
+        Hit { line: self.line, time: line_time(&self.raw), text: shown }
     }
 }
 

@@ -101,7 +101,7 @@ fn check_bundle(snapshot: &Snapshot, form: &str) {
     assert_eq!(nodes, [("nodes", 4)], "{form}");
     let listed = snapshot.collected.iter().find(|c| c.plural == "nodes").unwrap();
     assert_eq!((listed.form, listed.namespace.as_deref()), (Form::List, None), "{form}");
-    assert_eq!(snapshot.now.unwrap().to_string(), "2025-12-03T14:12:00Z", "{form}");
+    assert_eq!(snapshot.now.unwrap().to_string(), "2025-12-03T14:20:00Z", "{form}");
     let not_there: Vec<_> =
         snapshot.sources[0].gaps.iter().map(|gap| (gap.status, &*gap.why)).collect();
     let why = "oc could not read it from the API";

@@ -93,7 +93,7 @@ fn accepting_every_root_leaves_nothing_to_blame() {
     assert!(jsonschema::is_valid(&schema, &serde_json::to_value(&after).unwrap()));
     let seen = accepting(&snapshot, &active(&before));
     assert!(seen.roots.is_empty() && seen.unexplained.is_empty());
-    assert_eq!(seen.verdict, Verdict::Recoverable);
+    assert_eq!(seen.verdict, Verdict::Healthy);
     assert!(
         seen.reason.starts_with("nothing is wrong beyond what you accepted"),
         "{}",

@@ -91,10 +91,8 @@ pub fn empty(verdict: Verdict, reason: &str) -> Diagnosis {
 
 /// One accepted state that took an effect along, one entry that is over.
 pub fn accepting() -> Diagnosis {
-    let mut d = empty(
-        Verdict::Recoverable,
-        "nothing is wrong beyond what you accepted; 1 accepted as known",
-    );
+    let mut d =
+        empty(Verdict::Healthy, "nothing is wrong beyond what you accepted; 1 accepted as known");
     let (known, along) = (("old-dimm", "Node/worker-1"), ("node-slow", "Node/worker-1"));
     for (id, entity) in [known, along] {
         d.states.push(state(id, entity, Status::Active, "03T11:20", "It is slow."));
