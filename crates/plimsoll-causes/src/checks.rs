@@ -20,7 +20,7 @@ pub(crate) fn next_checks(
     base: &Spread,
     component: &Component,
     hypotheses: &[Hypothesis],
-    is_root: impl Fn(usize) -> bool,
+    is_fancied: impl Fn(usize) -> bool,
 ) -> Vec<NextCheck> {
     let sets = hypotheses.iter().map(|hypothesis| &hypothesis.set);
     let mut checks: Vec<NextCheck> = unknowns(net, component, sets)
@@ -39,7 +39,7 @@ pub(crate) fn next_checks(
         let worthwhile = check.gain >= LEAST_GAIN_BITS && kept < MOST_CHECKS;
         kept += usize::from(worthwhile);
         // Whoever is suspected must be told how to confirm it, however sure the numbers are.
-        worthwhile || is_root(check.node)
+        worthwhile || is_fancied(check.node)
     });
     checks
 }

@@ -110,6 +110,8 @@ pub struct Explanation {
     pub roots: Vec<RootFinding>,
     /// Links that carry the explanation. No link enters a root; acyclic outside `deadlocks`.
     pub chain: Vec<usize>,
+    /// Links from one unexplained node to another; acyclic.
+    pub links_left: Vec<usize>,
     /// Unknown nodes taken as true between a root (or maintenance) and what it explains.
     pub assumed: Vec<usize>,
     /// Active nodes that planned maintenance explains.

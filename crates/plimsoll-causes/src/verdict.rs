@@ -32,8 +32,10 @@ pub fn explain(graph: &Graph) -> Explanation {
     let net = Net::new(graph);
     let base = spread(&net, &Choice::none(graph.nodes.len()));
     let mut cases: Vec<Case> = components(&net, &base).into_iter().map(Case::new).collect();
+    let fancied: Vec<usize> = cases.iter().flat_map(Case::chosen).collect();
     let (last, chain) = settle(&net, &mut cases);
     let is_root = |node: usize| last.place[node] == Place::Root;
+    let worth_a_check = |node: usize| is_root(node) || fancied.contains(&node);
 
     let mut alternatives = Vec::new();
     let mut next_checks: Vec<NextCheck> = Vec::new();
@@ -41,7 +43,7 @@ pub fn explain(graph: &Graph) -> Explanation {
         let rivals = Rivals { net: &net, base: &base, component, best: &found.best };
         alternatives.extend(rivals.alternatives(is_root));
         let hypotheses = hypotheses(&net, &base, component, &found.ranked);
-        next_checks.extend(checks::next_checks(&net, &base, component, &hypotheses, is_root));
+        next_checks.extend(checks::next_checks(&net, &base, component, &hypotheses, worth_a_check));
     }
     checks::keep_best(&mut next_checks);
     let ruled_out = ruled_out(&net, &last);
@@ -63,12 +65,26 @@ pub fn explain(graph: &Graph) -> Explanation {
         assumed: (0..graph.nodes.len()).filter(assumed).collect(),
         expected: active.clone().filter(expected).collect(),
         unexplained: active.filter(|&node| last.place[node] == Place::Out).collect(),
+        links_left: links_left(&net, &last),
         deadlocks: all_deadlocks(graph, &net, &last, &chain.shown),
         alternatives,
         ruled_out,
         sensitive: cases.iter().any(Case::is_sensitive),
         next_checks,
     }
+}
+
+/// What nobody explains may still follow from one another: the first of them is where to look.
+fn links_left(net: &Net, last: &Spread) -> Vec<usize> {
+    let left = |node: usize| last.place[node] == Place::Out && net.graph.is_active(node);
+    let follows = |link: &Link| {
+        left(link.cause) && left(link.effect) && !net.same_ring(link.cause, link.effect)
+    };
+    let links = (0..net.graph.nodes.len()).flat_map(|node| net.links_to(node));
+    let mut found: Vec<usize> =
+        links.filter(|(_, link)| follows(link)).map(|(index, _)| index).collect();
+    found.sort_unstable();
+    found
 }
 
 /// A ring that is part of a larger one, closed by a hold, is reported once.
@@ -121,12 +137,14 @@ fn settle(net: &Net, cases: &mut [Case]) -> (Spread, Chain) {
     }
 }
 
-/// A chosen root must earn its place by a symptom that is nobody else's.
+/// A chosen root must earn its place by a symptom that is nobody else's. One that is not seen itself
+/// must stand right above it: with another unseen state between the two it is a guess upon a guess.
 fn drop_idle(net: &Net, cases: &mut [Case], owners: &[Vec<usize>], round: usize) -> bool {
     let mut earns = vec![false; owners.len()];
     for (node, owners) in owners.iter().enumerate() {
         if let ([owner], true) = (owners.as_slice(), net.graph.is_active(node)) {
-            earns[*owner] = true;
+            let beside = || net.links_from(*owner).any(|(_, link)| link.effect == node);
+            earns[*owner] |= !net.graph.is_unknown(*owner) || beside();
         }
     }
     let mut dropped = false;

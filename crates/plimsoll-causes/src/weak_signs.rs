@@ -54,6 +54,8 @@ fn blame_signs(graph: &Graph, told: &mut Explanation) {
         });
     }
     told.unexplained.retain(|node| left.contains(node));
+    told.links_left.retain(|&at| left.contains(&graph.links[at].cause));
+    told.links_left.retain(|&at| left.contains(&graph.links[at].effect));
     told.chain.sort_unstable();
     told.roots.sort_by_key(|root| root.node);
     let roots: BTreeSet<usize> = told.roots.iter().map(|root| root.node).collect();

@@ -140,13 +140,29 @@ fn a_cause_seen_to_be_absent_rules_itself_out() {
 
 #[test]
 fn an_unknown_cause_is_suspected_with_the_check_that_would_confirm_it() {
-    let nodes = [common(unknown()), unknown(), seen(), seen()];
-    let told = explain(&graph(&nodes, &[(0, 1), (1, 2), (1, 3)]));
+    let nodes = [common(unknown()), seen(), seen()];
+    let told = explain(&graph(&nodes, &[(0, 1), (0, 2)]));
     assert_eq!(roots(&told), [0]);
     assert_eq!(told.roots[0].confidence, Confidence::Suspected);
-    assert_eq!(told.roots[0].explains, [2, 3]);
-    assert_eq!(told.assumed, [1]);
+    assert_eq!(told.roots[0].explains, [1, 2]);
     assert!(told.next_checks.iter().any(|check| check.node == 0 && check.gain > 0.0));
+}
+
+#[test]
+fn an_unknown_cause_of_an_unknown_state_is_a_check_and_no_root() {
+    let nodes = [common(unknown()), unknown(), seen(), seen()];
+    let told = explain(&graph(&nodes, &[(0, 1), (1, 2), (1, 3)]));
+    assert!(told.roots.is_empty());
+    assert_eq!(told.unexplained, [2, 3]);
+    assert!(told.next_checks.iter().any(|check| check.node == 0 && check.gain > 0.0));
+}
+
+#[test]
+fn of_what_nobody_explains_the_first_is_told() {
+    let told = explain(&graph(&[seen(), seen(), seen()], &[(0, 1), (1, 2)]));
+    assert_eq!(told.unexplained, [0, 1, 2]);
+    assert_eq!(told.links_left, [0, 1]);
+    assert!(told.chain.is_empty());
 }
 
 #[test]

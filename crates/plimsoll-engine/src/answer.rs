@@ -380,7 +380,8 @@ impl<'a> View<'a> {
 
     fn edges(&self) -> Vec<Edge> {
         let graph = &self.inputs.grounded.graph;
-        let mut used: BTreeSet<usize> = self.inputs.explanation.chain.iter().copied().collect();
+        let told = &self.inputs.explanation;
+        let mut used: BTreeSet<usize> = told.chain.iter().chain(&told.links_left).copied().collect();
         // The links that close a deadlock are part of the story too.
         for deadlock in &self.inputs.explanation.deadlocks {
             let members: BTreeSet<usize> = deadlock.members.iter().copied().collect();

@@ -10,9 +10,9 @@ use plimsoll_model::{EntityId, Time};
 use crate::cascade::{Graph, Key, groups, key, root_key};
 use crate::{safe, words};
 
-/// Effects named beside an accepted state.
 /// Symptoms without a cause that are told in words.
 const LEFT: usize = 5;
+/// Effects named beside an accepted state.
 const ALONG: usize = 4;
 
 pub struct Digest<'a> {
@@ -203,9 +203,14 @@ impl Digest<'_> {
 }
 
 impl<'d> Digest<'d> {
-    /// The first symptoms without a cause, each with what was seen, and how many more there are.
+    /// Symptoms without a cause, each with what was seen, and how many more there are. Those that
+    /// follow from no other come first.
     pub fn left_in_words(&self) -> (Vec<String>, usize) {
-        let told = self.left.iter().take(LEFT).map(|state| {
+        let following: BTreeSet<Key> =
+            self.left.iter().flat_map(|state| self.graph.effects(*state)).collect();
+        let (later, first): (Vec<Key>, Vec<Key>) =
+            self.left.iter().copied().partition(|state| following.contains(state));
+        let told = first.iter().chain(&later).take(LEFT).map(|state| {
             let name = mentions([*state]).concat();
             let summary = self.graph.states.get(state).map(|state| safe::line(&state.summary));
             match summary.filter(|summary| !summary.is_empty()) {
