@@ -381,7 +381,8 @@ impl<'a> View<'a> {
     fn edges(&self) -> Vec<Edge> {
         let graph = &self.inputs.grounded.graph;
         let told = &self.inputs.explanation;
-        let mut used: BTreeSet<usize> = told.chain.iter().chain(&told.links_left).copied().collect();
+        let mut used: BTreeSet<usize> =
+            told.chain.iter().chain(&told.links_left).copied().collect();
         // The links that close a deadlock are part of the story too.
         for deadlock in &self.inputs.explanation.deadlocks {
             let members: BTreeSet<usize> = deadlock.members.iter().copied().collect();
