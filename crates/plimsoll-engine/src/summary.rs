@@ -8,7 +8,9 @@ const UNKNOWN: &str = "(unknown)";
 pub fn fill(template: &str, id: &EntityId, entity: Option<&Entity>) -> String {
     let text = replace(template, |path| lookup(path, id, entity));
     // A sentence that ends with the words of an error says as much without them.
-    text.strip_suffix(&format!(": {UNKNOWN}")).map(str::to_string).unwrap_or(text)
+    let text = text.strip_suffix(&format!(": {UNKNOWN}")).map(str::to_string).unwrap_or(text);
+    // So does one with an aside that is not known.
+    text.replace(&format!(" ({UNKNOWN})"), "")
 }
 
 /// Where no entity is meant: `<name>` for `{name}`.
@@ -110,6 +112,7 @@ mod tests {
         assert_eq!(fill("{name} fails: {error}", &id, Some(&entity)), "master-1 fails");
         let command = "oc get csr -o jsonpath='{.spec.request}'";
         assert_eq!(fill(command, &id, Some(&entity)), command);
+        assert_eq!(fill("{name} ({nothing}) is up", &id, None), "master-1 is up");
         assert_eq!(filled, "master-1: False, 10.0.0.1, ::1, (unknown) %{http_code} {open");
     }
 }

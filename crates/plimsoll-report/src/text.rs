@@ -203,8 +203,7 @@ fn in_three_lines(quote: &str, room: usize) -> Vec<String> {
         return lines;
     }
     let head = cut_end(&lines[1], room.saturating_sub(2));
-    let tail: String = lines[2..].join(" ");
-    vec![lines[0].clone(), format!("{head} …"), cut_start(&tail, room)]
+    vec![lines[0].clone(), format!("{head} …"), cut_start(quote, room)]
 }
 
 fn all_evidence(page: &mut Page, root: &Root) {

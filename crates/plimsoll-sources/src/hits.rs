@@ -11,6 +11,8 @@ use plimsoll_model::redact::{printable, redact};
 
 /// Raw bytes kept of a line before and after a hit, enough to see what is a secret.
 const SURROUNDINGS: usize = 1 << 10;
+/// Characters shown before a hit that stands far into a long line.
+const BEFORE_HIT: usize = 80;
 /// Sets of captures that are told apart for each signature and host of a log.
 const MAX_CAPTURE_SETS: usize = 64;
 /// Buckets of one signature; beyond, hits are only counted.
@@ -202,15 +204,13 @@ impl RawHit {
         let before = presentable(&self.raw[self.text_from..self.hit]).chars().count();
         let starts_late = self.text_from > 0;
         // A hit near the start leaves room for the end of the line, where an error tells its reason.
-        let near_start = !starts_late && before < MAX_TEXT / 4;
         let all = text.chars().count();
-        if all <= MAX_TEXT && !starts_late || near_start {
+        if !starts_late && (all <= MAX_TEXT || before <= BEFORE_HIT) {
             return Hit { line: self.line, time: line_time(&self.raw), text: clip(&text) };
         }
-        let skip = before.saturating_sub(MAX_TEXT / 2).min(all.saturating_sub(MAX_TEXT));
-        let kept = all - skip;
+        let skip = before.saturating_sub(BEFORE_HIT);
         let shown = text.chars().skip(skip);
-        let shown: String = match kept < MAX_TEXT {
+        let shown: String = match all - skip < MAX_TEXT {
             true => ['…'].into_iter().chain(shown).collect(),
             false => ['…'].into_iter().chain(shown.take(MAX_TEXT - 2)).chain(['…']).collect(),
         };
