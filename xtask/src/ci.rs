@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::{bench, fuzz, generate, score, shell, tidy};
 
 const CARGO_DENY: &str = "0.20.2";
-const FUZZ_SECONDS: u64 = 20;
+const FUZZ_SECONDS: u64 = 10;
 
 type Step = (&'static str, fn() -> Result<()>);
 

@@ -19,10 +19,15 @@ pub(crate) fn alone(net: &Net) -> Vec<bool> {
             let kin = feeding[group].reaches(node, net, group);
             let mut miss = 1.0;
             for (_, link) in net.links_to(node) {
+                let is_fault = graph.nodes[link.cause].role == Role::Fault;
                 let possible = match net.group_of[link.cause] {
                     None => false,
-                    Some(of) if of == group => link.cause != node && kin,
-                    Some(of) => feeding[of].any(),
+                    Some(of) if of == group => {
+                        let apart = is_fault && !net.same_ring(link.cause, node);
+                        link.cause != node && (kin || apart)
+                    }
+                    // A symptom may be there even where nobody knows what would cause it.
+                    Some(of) => is_fault || feeding[of].any(),
                 };
                 if possible && graph.nodes[link.cause].role == Role::Expected {
                     return false;

@@ -155,6 +155,22 @@ impl Spreader<'_, '_> {
                 || self.choice.chosen[node]
                 || self.net.ring_of[node].is_some())
             && !self.net.maintained[node]
+            && !self.follows_the_unexplained(node)
+    }
+
+    /// What a seen symptom brought about is no root, even where nobody knows what caused that.
+    fn follows_the_unexplained(&self, node: usize) -> bool {
+        let graph = self.net.graph;
+        let is_left = |link: &&Link| {
+            let cause = link.cause;
+            graph.is_active(cause)
+                && graph.is_strong(cause)
+                && self.done.place[cause] == Place::Out
+                && self.net.group_of[cause] != self.net.group_of[node]
+        };
+        let links = self.net.links_to(node).map(|(_, link)| link).filter(is_left);
+        let miss: f64 = links.map(|link| 1.0 - likelihood(link.likelihood)).product();
+        graph.is_strong(node) && graph.prior(node).is_some_and(|prior| displaces(1.0 - miss, prior))
     }
 
     /// A ring that nothing has reached stands for itself.

@@ -158,6 +158,19 @@ fn an_unknown_cause_of_an_unknown_state_is_a_check_and_no_root() {
 }
 
 #[test]
+fn what_follows_from_an_unexplained_symptom_is_no_root() {
+    let mut graph = graph(&[seen(), common(seen()), seen()], &[(0, 1), (1, 2)]);
+    let told = explain(&graph);
+    assert!(told.roots.is_empty());
+    assert_eq!(told.unexplained, [0, 1, 2]);
+    graph.nodes[0] = absent();
+    assert_eq!(confirmed(&explain(&graph)), [1]);
+    graph.nodes[0] = unknown();
+    assert_eq!(roots(&explain(&graph)), [1]);
+    assert!(confirmed(&explain(&graph)).is_empty(), "the symptom above may be there");
+}
+
+#[test]
 fn of_what_nobody_explains_the_first_is_told() {
     let told = explain(&graph(&[seen(), seen(), seen()], &[(0, 1), (1, 2)]));
     assert_eq!(told.unexplained, [0, 1, 2]);

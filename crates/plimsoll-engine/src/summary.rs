@@ -4,13 +4,25 @@
 use plimsoll_model::{Entity, EntityId, Value, clip};
 
 const UNKNOWN: &str = "(unknown)";
+const NONE: &str = "(none)";
 
 pub fn fill(template: &str, id: &EntityId, entity: Option<&Entity>) -> String {
     let text = replace(template, |path| lookup(path, id, entity));
     // A sentence that ends with the words of an error says as much without them.
-    let text = text.strip_suffix(&format!(": {UNKNOWN}")).map(str::to_string).unwrap_or(text);
-    // So does one with an aside that is not known.
-    text.replace(&format!(" ({UNKNOWN})"), "")
+    let bare = [UNKNOWN, NONE].iter().find_map(|word| text.strip_suffix(word)?.strip_suffix(": "));
+    let text = bare.map(str::to_string).unwrap_or(text);
+    without_empty_asides(text)
+}
+
+/// So does one without an aside that begins with something unknown.
+fn without_empty_asides(mut text: String) -> String {
+    let aside = format!(" ({UNKNOWN}");
+    while let Some(from) = text.find(&aside)
+        && let Some(length) = text[from + aside.len()..].find(')')
+    {
+        text.replace_range(from..from + aside.len() + length + 1, "");
+    }
+    text
 }
 
 /// Where no entity is meant: `<name>` for `{name}`.
@@ -78,16 +90,16 @@ fn lookup(path: &str, id: &EntityId, entity: Option<&Entity>) -> String {
 
 fn show(value: &Value) -> String {
     match value {
-        Value::Null => "(none)".into(),
+        Value::Null => NONE.into(),
         Value::Bool(value) => (if *value { "yes" } else { "no" }).into(),
         Value::Int(value) => value.to_string(),
         Value::UInt(value) => value.to_string(),
         Value::Float(value) => value.to_string(),
-        Value::Text(text) if text.is_empty() => "(none)".into(),
+        Value::Text(text) if text.is_empty() => NONE.into(),
         // Messages of operators run over many lines; a sentence does not.
         Value::Text(text) => clip(&text.split_whitespace().collect::<Vec<_>>().join(" ")),
         Value::Time(time) => time.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-        Value::List(items) if items.is_empty() => "(none)".into(),
+        Value::List(items) if items.is_empty() => NONE.into(),
         Value::List(items) => items.iter().map(show).collect::<Vec<_>>().join(", "),
         Value::Map(_) => "(several)".into(),
     }
@@ -112,7 +124,10 @@ mod tests {
         assert_eq!(fill("{name} fails: {error}", &id, Some(&entity)), "master-1 fails");
         let command = "oc get csr -o jsonpath='{.spec.request}'";
         assert_eq!(fill(command, &id, Some(&entity)), command);
-        assert_eq!(fill("{name} ({nothing}) is up", &id, None), "master-1 is up");
+        for aside in ["({nothing})", "({nothing} say so)"] {
+            let said = fill(&format!("{{name}} {aside} is up"), &id, None);
+            assert_eq!(said, "master-1 is up");
+        }
         assert_eq!(filled, "master-1: False, 10.0.0.1, ::1, (unknown) %{http_code} {open");
     }
 }

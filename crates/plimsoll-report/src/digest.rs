@@ -210,15 +210,18 @@ impl<'d> Digest<'d> {
             self.left.iter().flat_map(|state| self.graph.effects(*state)).collect();
         let (later, first): (Vec<Key>, Vec<Key>) =
             self.left.iter().copied().partition(|state| following.contains(state));
-        let told = first.iter().chain(&later).take(LEFT).map(|state| {
-            let name = mentions([*state]).concat();
-            let summary = self.graph.states.get(state).map(|state| safe::line(&state.summary));
-            match summary.filter(|summary| !summary.is_empty()) {
+        let mut all = groups(first);
+        all.extend(groups(later));
+        let told = all.iter().take(LEFT).map(|members| {
+            let name = mentions(members.iter().copied()).concat();
+            let seen = members.first().and_then(|state| self.graph.states.get(state));
+            match seen.map(|state| safe::line(&state.summary)).filter(|said| !said.is_empty()) {
                 Some(summary) => format!("{name}: {summary}"),
                 None => name,
             }
         });
-        (told.collect(), self.left.len().saturating_sub(LEFT))
+        let more = all.iter().skip(LEFT).map(Vec::len).sum();
+        (told.collect(), more)
     }
 }
 

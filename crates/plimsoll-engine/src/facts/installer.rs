@@ -83,12 +83,17 @@ fn conditions(base: &mut FactBase) {
             let map = BTreeMap::from([
                 ("status".to_string(), Value::from(*status)),
                 ("reason".to_string(), Value::from(text("reason"))),
-                ("message".to_string(), Value::from(text("message"))),
+                ("message".to_string(), Value::from(unquoted(text("message")))),
             ]);
             let from = operator.provenance.get(&format!("logs.{signature}")).cloned();
             operator.derive(condition, Value::Map(map), from.unwrap_or_default());
         }
     }
+}
+
+/// The installer's log quotes what it prints.
+fn unquoted(message: &str) -> String {
+    message.trim_end_matches('"').replace("\\n", "\n").replace("\\\"", "\"")
 }
 
 #[cfg(test)]
