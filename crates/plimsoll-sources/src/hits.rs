@@ -191,7 +191,12 @@ impl RawHit {
         }
         // A word that is cut may be the rest of a secret.
         let border = |b: &u8| matches!(b, b' ' | b',' | b';' | b'"' | b'}');
-        from += line[from..hit].iter().position(border).map_or(hit - from, |at| at + 1);
+        from += match line[from..hit].iter().position(border) {
+            Some(at) => at + 1,
+            // The hit stands in such a word: only what comes after it is shown.
+            None => line[from..to].iter().position(border).unwrap_or(to - from),
+        };
+        let hit = hit.max(from);
         let mut raw = head.to_vec();
         let text_from = raw.len();
         raw.extend_from_slice(&line[from..to]);
@@ -208,7 +213,7 @@ impl RawHit {
         if !starts_late && (all <= MAX_TEXT || before <= BEFORE_HIT) {
             return Hit { line: self.line, time: line_time(&self.raw), text: clip(&text) };
         }
-        let skip = before.saturating_sub(BEFORE_HIT);
+        let skip = before.saturating_sub(BEFORE_HIT).min(all);
         let shown = text.chars().skip(skip);
         let shown: String = match all - skip < MAX_TEXT {
             true => ['…'].into_iter().chain(shown).collect(),

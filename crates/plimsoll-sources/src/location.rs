@@ -167,7 +167,7 @@ fn read_file(source: &Source, file: impl Read, size: u64) -> Result<Option<&'sta
         source.gap(GapStatus::Cut, &name, plain(&error));
     }
     // What a firmware shows has no times, and may be nothing that is known.
-    if !speaks(source) && !is_console(stem(&name)) {
+    if !is_console(stem(&name)) && !speaks(source) {
         return Err("it is no archive, and no line of it looks like a log's".into());
     }
     Ok(Some(kind))

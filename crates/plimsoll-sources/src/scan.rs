@@ -356,6 +356,31 @@ mod tests {
         assert!(hit.time.is_some());
     }
 
+    /// A token is known as one only when all of it is there: the part before the hit may be longer
+    /// than what is left of the whole.
+    #[test]
+    fn a_hit_inside_a_secret_is_no_reason_to_fall_over() {
+        for before in [10, 200, 900, 3000] {
+            let token = format!(
+                "eyJ{}.{}NEEDLE{}.{}",
+                "a".repeat(before),
+                "b".repeat(90),
+                "c".repeat(90),
+                "d".repeat(90)
+            );
+            for start in ["", "word "] {
+                let log = format!("{}Authorization: Bearer {token}\n", start.repeat(900));
+                for in_pieces in [false, true] {
+                    let scanned = scan(log.as_bytes(), in_pieces);
+                    for hit in &scanned.hits {
+                        assert!(hit.first.text.chars().count() <= 400);
+                        assert!(!hit.first.text.contains(&"d".repeat(90)), "{}", hit.first.text);
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn start_and_end_are_those_of_the_lines_that_carry_a_time() {
         let log = format!(
