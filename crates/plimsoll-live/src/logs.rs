@@ -1,0 +1,150 @@
+//! Whose logs are worth reading: what the packs look for, and not five hundred times the same.
+
+use plimsoll_model::LogOrigin;
+use plimsoll_model::snapshot::{Era, Needs};
+use serde_json::Value;
+
+use crate::gather::text_at;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodSeen {
+    pub namespace: String,
+    pub name: String,
+    pub node: String,
+    /// Name and restarts of each container that ran.
+    pub containers: Vec<(String, u64)>,
+    /// One of many, on every node.
+    pub of_daemon_set: bool,
+    pub well: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WantedLog {
+    pub namespace: String,
+    pub pod: String,
+    pub container: String,
+    pub previous: bool,
+}
+
+impl PodSeen {
+    pub fn of(pod: &Value) -> Option<Self> {
+        let namespace = text_at(pod, "/metadata/namespace");
+        // Workloads of users are none of our business.
+        if !(namespace.starts_with("openshift-") || namespace == "kube-system") {
+            return None;
+        }
+        let statuses = ["initContainerStatuses", "containerStatuses"]
+            .into_iter()
+            .filter_map(|key| pod.get("status")?.get(key)?.as_array())
+            .flatten();
+        let started = |status: &&Value| status.pointer("/state/waiting").is_none() || restarts(status) > 0;
+        let containers: Vec<(String, u64)> = statuses
+            .clone()
+            .filter(started)
+            .map(|status| (text_at(status, "/name"), restarts(status)))
+            .collect();
+        let owners = pod.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+        let phase = text_at(pod, "/status/phase");
+        let mut main = pod.pointer("/status/containerStatuses").and_then(Value::as_array).into_iter().flatten();
+        let well = phase == "Succeeded"
+            || (phase == "Running" && main.all(|status| status["ready"] == true && restarts(status) == 0));
+        Some(Self {
+            namespace,
+            name: text_at(pod, "/metadata/name"),
+            node: text_at(pod, "/spec/nodeName"),
+            containers,
+            of_daemon_set: owners.into_iter().flatten().any(|owner| owner["kind"] == "DaemonSet"),
+            well,
+        })
+    }
+}
+
+fn restarts(status: &Value) -> u64 {
+    status["restartCount"].as_u64().unwrap_or_default()
+}
+
+/// Sorted. Of a daemon set's pods only those that are not well, or whose node is not.
+pub fn wanted_logs(needs: &Needs, pods: &[PodSeen], ailing: &[String]) -> Vec<WantedLog> {
+    let selectors: Vec<&str> = {
+        let mut all: Vec<&str> = needs
+            .signatures
+            .iter()
+            .flat_map(|signature| signature.logs.iter().map(String::as_str))
+            .filter(|selector| selector.starts_with("pod/"))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let mut found = Vec::new();
+    for pod in pods {
+        if pod.of_daemon_set && pod.well && !ailing.contains(&pod.node) {
+            continue;
+        }
+        for (container, restarts) in &pod.containers {
+            let origin = LogOrigin::Container {
+                namespace: pod.namespace.clone(),
+                pod: pod.name.clone(),
+                container: container.clone(),
+                era: Era::Current,
+            };
+            if !selectors.iter().any(|selector| origin.matches(selector)) {
+                continue;
+            }
+            let log = |previous| WantedLog {
+                namespace: pod.namespace.clone(),
+                pod: pod.name.clone(),
+                container: container.clone(),
+                previous,
+            };
+            found.push(log(false));
+            found.extend((*restarts > 0).then(|| log(true)));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::snapshot::Signature;
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(namespace: &str, name: &str, daemon: bool, ready: bool, restarts: u64) -> PodSeen {
+        let kind = if daemon { "DaemonSet" } else { "ReplicaSet" };
+        PodSeen::of(&json!({
+            "metadata": {"namespace": namespace, "name": name, "ownerReferences": [{"kind": kind}]},
+            "spec": {"nodeName": format!("node-of-{name}")},
+            "status": {"phase": "Running", "containerStatuses":
+                [{"name": "c", "ready": ready, "restartCount": restarts, "state": {"running": {}}}]}
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn of_many_alike_only_the_ailing_are_read() {
+        let signature = Signature {
+            id: "s".into(),
+            contains: vec!["x".into()],
+            pattern: None,
+            logs: vec!["pod/openshift-dns/c".into(), "unit/kubelet".into()],
+        };
+        let needs = Needs { signatures: vec![signature], ..Needs::default() };
+        let pods = [
+            pod("openshift-dns", "well", true, true, 0),
+            pod("openshift-dns", "restarted", true, true, 2),
+            pod("openshift-dns", "on-bad-node", true, true, 0),
+            pod("openshift-dns", "single", false, true, 0),
+            pod("openshift-other", "not-asked-for", false, false, 0),
+        ];
+        let logs = wanted_logs(&needs, &pods, &["node-of-on-bad-node".into()]);
+        let shown: Vec<_> = logs.iter().map(|log| (log.pod.as_str(), log.previous)).collect();
+        assert_eq!(
+            shown,
+            [("on-bad-node", false), ("restarted", false), ("restarted", true), ("single", false)]
+        );
+        assert!(PodSeen::of(&json!({"metadata": {"namespace": "shop", "name": "p"}})).is_none());
+    }
+}

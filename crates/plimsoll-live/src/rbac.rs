@@ -1,0 +1,78 @@
+//! The least role that lets a reading see everything it asks for.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use plimsoll_model::snapshot::Needs;
+
+use crate::plan::plan;
+
+/// Manifests for `oc apply`: a role for all that is not secret, and one in each namespace whose
+/// secrets are looked at. Only reading verbs.
+pub fn manifests(needs: &Needs) -> String {
+    let wants = plan(needs);
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for want in wants.iter().filter(|want| !want.is_secret()) {
+        groups.entry(want.api_group()).or_default().push(&want.plural);
+    }
+    let mut out = String::from(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: plimsoll-read\nrules:\n",
+    );
+    for (group, plurals) in groups {
+        rule(&mut out, group, &plurals, &["get", "list"]);
+    }
+    rule(&mut out, "", &["pods/log"], &["get"]);
+    // The journal of a node is read through its kubelet, as `oc adm node-logs` does.
+    rule(&mut out, "", &["nodes/proxy"], &["get"]);
+    for want in wants.iter().filter(|want| want.is_secret()) {
+        for namespace in &want.namespaces {
+            let _ = write!(
+                out,
+                "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: plimsoll-read\n  namespace: {namespace}\nrules:\n"
+            );
+            rule(&mut out, "", &["secrets"], &["get", "list"]);
+        }
+    }
+    out
+}
+
+fn rule(out: &mut String, group: &str, plurals: &[&str], verbs: &[&str]) {
+    let quoted = |items: &[&str]| {
+        items.iter().map(|item| format!("\"{item}\"")).collect::<Vec<_>>().join(", ")
+    };
+    let _ = writeln!(out, "- apiGroups: [\"{group}\"]");
+    let _ = writeln!(out, "  resources: [{}]", quoted(plurals));
+    let _ = writeln!(out, "  verbs: [{}]", quoted(verbs));
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::snapshot::ResourceNeed;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_read_only_where_they_are_needed_and_nothing_is_written() {
+        let need = |group: &str, plural: &str, namespaces: &[&str]| ResourceNeed {
+            group: group.into(),
+            plural: plural.into(),
+            namespaces: namespaces.iter().map(|name| (*name).into()).collect(),
+            names: Vec::new(),
+            drop: Vec::new(),
+        };
+        let resources = vec![
+            need("core", "nodes", &[]),
+            need("metal3.io", "baremetalhosts", &[]),
+            need("core", "secrets", &["openshift-etcd"]),
+        ];
+        let text = manifests(&Needs { resources, ..Needs::default() });
+        let (cluster, role) = text.split_once("---\n").unwrap();
+        assert!(!cluster.contains("secrets") && role.contains("namespace: openshift-etcd"));
+        for verb in ["create", "update", "patch", "delete", "watch", "*"] {
+            assert!(!text.contains(&format!("\"{verb}\"")), "{verb}");
+        }
+        for part in text.split("---\n") {
+            plimsoll_yaml::parse(part, &plimsoll_yaml::Limits::OBJECT).unwrap();
+        }
+    }
+}

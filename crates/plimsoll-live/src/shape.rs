@@ -1,0 +1,178 @@
+//! An object as the API gave it, made fit to be written: without what no fact reads, without what
+//! only fills, and without any value that is a secret.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use plimsoll_model::redact::redact;
+use plimsoll_yaml::{Key, Kind, Node};
+use serde_json::{Map, Value};
+
+/// What stands in the place of a value that is not to leave the cluster.
+const REMOVED: &str = "removed";
+
+/// Annotations that hold another copy of the object, secrets and all.
+const COPIES: [&str; 2] =
+    ["kubectl.kubernetes.io/last-applied-configuration", "openshift.io/token-secret.value"];
+
+/// `drop`: paths of subtrees that nobody reads.
+pub fn shape(object: &mut Value, drop: &[String], is_secret: bool) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            COPIES.iter().for_each(|copy| drop_key(annotations, copy));
+        }
+    }
+    for path in drop {
+        remove(object, &path.split('.').collect::<Vec<_>>());
+    }
+    if is_secret {
+        for data in ["data", "stringData"] {
+            if let Some(data) = object.get_mut(data).and_then(Value::as_object_mut) {
+                data.values_mut().for_each(|value| *value = public_part(value));
+            }
+        }
+    } else {
+        redact_texts(object);
+    }
+}
+
+fn drop_key(map: &mut Map<String, Value>, key: &str) {
+    map.remove(key);
+}
+
+fn remove(value: &mut Value, path: &[&str]) {
+    match (path, value) {
+        ([last], Value::Object(map)) => drop_key(map, last),
+        ([first, rest @ ..], Value::Object(map)) => {
+            if let Some(inner) = map.get_mut(*first) {
+                remove(inner, rest);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn redact_texts(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            // Most are names: nothing in them could be a secret.
+            if text.len() > 8 && text.contains([':', '=', '-', ' ']) {
+                let clean = redact(text);
+                if clean != *text {
+                    *text = clean.to_string();
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(redact_texts),
+        Value::Object(map) => map.values_mut().for_each(redact_texts),
+        _ => {}
+    }
+}
+
+/// Of a secret's value: its certificates, or where a pointer ignition points to and whom it trusts.
+fn public_part(value: &Value) -> Value {
+    let decoded = value.as_str().and_then(|text| STANDARD.decode(text).ok());
+    let text = decoded.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let public = match certificates(&text) {
+        Some(certificates) => certificates,
+        None => pointer(&text).unwrap_or_else(|| REMOVED.into()),
+    };
+    Value::String(STANDARD.encode(public))
+}
+
+fn certificates(text: &str) -> Option<String> {
+    const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+    const END: &str = "-----END CERTIFICATE-----";
+    let mut found = String::new();
+    let mut rest = text;
+    while let Some(from) = rest.find(BEGIN) {
+        let to = rest[from..].find(END)? + from + END.len();
+        found.push_str(&rest[from..to]);
+        found.push('\n');
+        rest = &rest[to..];
+    }
+    (!found.is_empty() && !text.trim_start().starts_with('{')).then_some(found)
+}
+
+fn pointer(text: &str) -> Option<String> {
+    let config: Value = serde_json::from_str(text).ok()?;
+    let ignition = config.get("ignition")?;
+    let mut kept = Map::new();
+    for key in ["version", "config", "security"] {
+        kept.extend(ignition.get(key).map(|value| (key.to_string(), value.clone())));
+    }
+    Some(Value::Object(Map::from_iter([("ignition".into(), Value::Object(kept))])).to_string())
+}
+
+/// As the tree that `plimsoll_yaml::emit` writes.
+pub fn node(value: Value) -> Node {
+    Node::new(match value {
+        Value::Null => Kind::Null,
+        Value::Bool(value) => Kind::Bool(value),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(value), _) => Kind::Int(value),
+            (None, Some(value)) => Kind::UInt(value),
+            _ => Kind::Float(number.as_f64().unwrap_or_default()),
+        },
+        Value::String(text) => Kind::Text(text),
+        Value::Array(items) => Kind::List(items.into_iter().map(node).collect()),
+        Value::Object(map) => Kind::Map(
+            map.into_iter()
+                .map(|(name, value)| (Key { name, line: 0, column: 0 }, node(value)))
+                .collect(),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn encoded(text: &str) -> String {
+        STANDARD.encode(text)
+    }
+
+    #[test]
+    fn of_a_secret_only_what_is_public_stays() {
+        let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let key = "-----BEGIN RSA PRIVATE KEY-----\nBBBB\n-----END RSA PRIVATE KEY-----\n";
+        let ignition = json!({"ignition": {"version": "3.2.0",
+            "config": {"merge": [{"source": "https://api-int:22623/config/worker"}]}},
+            "passwd": {"users": [{"passwordHash": "$6$x"}]}})
+        .to_string();
+        let mut secret = json!({"kind": "Secret", "data": {
+            "tls.crt": encoded(&format!("{key}{pem}")), "tls.key": encoded(key),
+            "userData": encoded(&ignition), "token": encoded("hunter2")}});
+        shape(&mut secret, &[], true);
+        let shown = |key: &str| {
+            String::from_utf8(STANDARD.decode(secret["data"][key].as_str().unwrap()).unwrap())
+                .unwrap()
+        };
+        assert_eq!(shown("tls.crt"), pem);
+        assert_eq!(shown("tls.key"), REMOVED);
+        assert_eq!(shown("token"), REMOVED);
+        assert!(shown("userData").contains("22623") && !shown("userData").contains("passwordHash"));
+    }
+
+    #[test]
+    fn subtrees_nobody_reads_and_copies_are_left_out() {
+        let mut pod = json!({"metadata": {"name": "p", "managedFields": [1], "annotations":
+            {"kubectl.kubernetes.io/last-applied-configuration": "{}", "a": "b"}},
+            "spec": {"containers": [{"env": [{"value": "secret"}]}], "nodeName": "n"}});
+        shape(&mut pod, &["spec.containers".into(), "status.none".into()], false);
+        let expected = json!({"metadata": {"name": "p", "annotations": {"a": "b"}},
+            "spec": {"nodeName": "n"}});
+        assert_eq!(pod, expected);
+    }
+
+    #[test]
+    fn written_objects_keep_their_numbers_and_their_order() {
+        let value = json!({"b": 1.5, "a": [u64::MAX, -1, null, true, "x"]});
+        assert_eq!(
+            plimsoll_yaml::emit(&node(value)),
+            "a:\n- 18446744073709551615\n- -1\n- null\n- true\n- x\nb: 1.5\n"
+        );
+    }
+}
