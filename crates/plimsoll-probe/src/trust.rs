@@ -72,6 +72,8 @@ pub fn trust(
     }
     let parsed = match ParsedCertificate::try_from(leaf) {
         Ok(parsed) => parsed,
+        // Version 1 has a common name at most, which counts no more.
+        Err(_) if nameless(leaf) => return Trust::WrongName,
         Err(error) => return verdict(&error),
     };
     let signed = if bundle.certificates.contains(leaf) {
@@ -117,6 +119,11 @@ fn validity(certificate: &CertificateDer<'_>, now: Time) -> Trust {
         Some(_) => Trust::Trusted,
         None => Trust::Bad("it cannot be read".into()),
     }
+}
+
+fn nameless(certificate: &CertificateDer<'_>) -> bool {
+    let read = certificate::read(certificate);
+    read.is_some_and(|read| read.dns_names.is_empty() && read.ip_names.is_empty())
 }
 
 fn unix(now: Time) -> UnixTime {
