@@ -61,14 +61,18 @@ impl NtpProbe {
             Err(why) => return (None, why.into()),
         };
         // Only the start is read from the caller's clock, so a step of it in between does no harm.
-        let at =
-            |moment: Instant| now + SignedDuration::try_from(moment - started).unwrap_or_default();
+        let at = |moment: Instant| after(now, moment - started);
         let outcome = match ask(address, deadline, at).await {
             Ok(outcome) => outcome,
             Err(why) => why.into(),
         };
         (Some(address.ip()), outcome)
     }
+}
+
+fn after(time: Time, passed: Duration) -> Time {
+    let passed = SignedDuration::try_from(passed).unwrap_or_default();
+    time.checked_add(passed).unwrap_or(time)
 }
 
 async fn ask(
@@ -126,7 +130,7 @@ pub fn by_date(date: Option<&str>, asked: Time, took: Duration) -> Outcome {
     let Ok(read) = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date) else {
         return NoClock::Nonsense("its Date is no date".into()).into();
     };
-    let middle = asked + SignedDuration::try_from(took / 2).unwrap_or_default();
+    let middle = after(asked, took / 2);
     Outcome::Clock(Clock {
         offset_seconds: read.duration_since(middle).as_secs_f64().round(),
         within_seconds: 1.0 + took.as_secs_f64().ceil(),

@@ -179,6 +179,7 @@ async fn summary(response: Response<Incoming>, deadline: Instant) -> Http {
             break true;
         }
     };
+    bytes.truncate(BODY_BYTES);
     let body = if cut { None } else { body::read(&bytes) };
     Http { status, headers, bytes: bytes.len(), cut, body }
 }

@@ -50,7 +50,8 @@ pub struct Seen {
 }
 
 impl Neighbours {
-    /// More than one machine on one link answers for the address.
+    /// More than one machine on one link answers for the address. That only one is seen proves
+    /// nothing: the faster of two may be heard first every time.
     pub fn conflict(&self) -> bool {
         self.seen.windows(2).any(|pair| pair[0].device == pair[1].device)
     }

@@ -1,5 +1,7 @@
 //! Requests to servers that answer well, badly and too much.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use std::sync::Arc;
@@ -127,7 +129,7 @@ async fn too_much_is_cut() {
         b"HTTP/1.1 200 OK\r\n\r\n{\"ignition\":{\"version\":\"3.2.0\"},\"x\":\"".to_vec();
     endless.resize(12 << 20, b'x');
     let http = got(says(endless).await).await;
-    assert!(http.cut && http.bytes < 10 << 20 && http.body.is_none(), "{}", http.bytes);
+    assert_eq!((http.cut, http.bytes, http.body), (true, 8 << 20, None));
     let short = got(says("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nok").await).await;
     assert!(short.cut && short.bytes == 2);
     let mut heads = b"HTTP/1.1 200 OK\r\n".to_vec();

@@ -3,14 +3,18 @@
 //! The test runs itself again in a namespace of its own, with its own `/run`, so that all it makes
 //! is gone when it ends, however it ends.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use plimsoll_probe::{NeighbourProbe, Neighbours, Outcome, Probe};
-use support::ask_within;
+use plimsoll_probe::{NeighbourProbe, Neighbours, Outcome, Probe, Reach, Target};
 use support::real::{have, may_skip};
+use support::{ask, ask_within};
 
 const INSIDE: &str = "PLIMSOLL_TEST_INSIDE";
 const TEST: &str = "two_machines_with_one_address_are_seen";
@@ -72,18 +76,24 @@ fn inside() {
         assert_eq!(macs(&alone), ["52:54:00:00:00:03"]);
         assert!(!alone.conflict() && alone.tries == 3 && alone.seen[0].count == 3);
         assert!(seen("10.77.0.7", 1).await.seen.is_empty(), "nobody has this address");
+        for (nobody, why) in [("10.77.0.7", "on the link"), ("203.0.113.1", "behind no router")] {
+            let outcome = ask(Probe::Tcp(Target::new(nobody, 6443))).await.result;
+            assert_eq!(outcome, Outcome::Unreached { why: Reach::NoRoute }, "{why}");
+        }
         // Both of them announce themselves, as machines do when they start or get a lease.
-        let announcing = tokio::task::spawn_blocking(|| {
-            for _ in 0..20 {
-                for number in [1, 2] {
-                    sh(&format!("ip netns exec n{number} arping -q -U -c 1 -w 1 -I e{number} 10.77.0.5 || true"));
-                }
+        let over = Arc::new(AtomicBool::new(false));
+        let until = over.clone();
+        let announcing = tokio::task::spawn_blocking(move || {
+            for number in [1, 2].into_iter().cycle().take_while(|_| !until.load(Ordering::SeqCst)) {
+                let announce = format!("arping -q -U -c 1 -w 1 -I e{number} 10.77.0.5");
+                sh(&format!("ip netns exec n{number} {announce} || true"));
             }
         });
         let both = seen("10.77.0.5", 100).await;
+        over.store(true, Ordering::SeqCst);
+        announcing.await.unwrap();
         assert_eq!(macs(&both), ["52:54:00:00:00:01", "52:54:00:00:00:02"]);
         assert!(both.conflict());
-        announcing.await.unwrap();
     });
 }
 

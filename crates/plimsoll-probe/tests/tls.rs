@@ -1,5 +1,7 @@
 //! Certificates right and wrong, shown by servers on the loopback.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use plimsoll_probe::{
 use rustls::server::WebPkiClientVerifier;
 use rustls::sign::CertifiedKey;
 use support::pki::{Authority, Identity, NAME, builder, serve_tls};
+use support::real::{Server, free_port, have};
 use support::{ask, ask_within, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::rustls;
@@ -133,7 +136,7 @@ async fn the_answer_tells_who_issued_what_to_whom() {
     assert_eq!(leaf.subject, "CN=system:machine-config-server");
     assert_eq!(leaf.dns_names, [NAME]);
     assert_eq!(leaf.not_after, "2030-01-01T00:00:00Z".parse().unwrap());
-    assert_eq!(Bundle::from_pem("again", tls.chain[0].as_bytes()).is_empty(), false);
+    assert!(!Bundle::from_pem("again", tls.chain[0].as_bytes()).is_empty());
 }
 
 #[tokio::test]
@@ -250,4 +253,40 @@ async fn two_machines_on_one_address_show_two_issuers() {
     let none = tries(closed, 2).await;
     assert_eq!(none.without[0].why, NoLeaf::Unreached(Reach::Refused));
     assert_eq!((none.without[0].count, none.leaves.len()), (2, 0));
+}
+
+/// OpenSSL still makes and serves what other libraries refuse to.
+#[tokio::test]
+async fn a_certificate_of_version_1_is_seen_and_trusted_by_nobody() {
+    if !have("openssl", "openssl") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let openssl = |arguments: &str| {
+        let mut command = std::process::Command::new("openssl");
+        command.args(arguments.split(' ')).current_dir(&folder);
+        command
+    };
+    let made = |arguments: &str| {
+        let output = openssl(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    made(&format!("req -new -newkey rsa:2048 -nodes -keyout key -out request -subj /CN={NAME}"));
+    made("x509 -req -in request -signkey key -days 36500 -out certificate");
+    let pem = std::fs::read(folder.path().join("certificate")).unwrap();
+    for version in ["-tls1_2", "-tls1_3"] {
+        let port = free_port();
+        let serve = format!(
+            "s_server -quiet {version} -accept 127.0.0.1:{port} -key key -cert certificate"
+        );
+        let mut server = Server::start(&mut openssl(&serve));
+        let target = Target::new("127.0.0.1", port);
+        while ask(Probe::Tcp(target.clone())).await.result != Outcome::Open {
+            assert!(!server.has_ended());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let tls = shown(target, NAME, vec![Bundle::from_pem("own", &pem)]).await;
+        assert_eq!((tls.ended, tls.trust["own"].clone()), (None, Trust::WrongName), "{version}");
+        assert_eq!(tls.leaf.unwrap().subject, format!("CN={NAME}"));
+    }
 }

@@ -1,12 +1,14 @@
 //! Real servers, from packages of the distribution.
 
+#![expect(clippy::print_stderr, reason = "a test that did not run says so")]
+
 use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Whether the test can be run. It fails where the tool cannot be had, unless the one who runs it
 /// has said that it may be left out.
-pub fn have(package: &str, binary: &str) -> bool {
+pub fn have(packages: &str, binary: &str) -> bool {
     let found = || {
         let search = Command::new("sh").args(["-c", "command -v \"$0\"", binary]).output();
         search.is_ok_and(|output| output.status.success())
@@ -15,11 +17,11 @@ pub fn have(package: &str, binary: &str) -> bool {
         return true;
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../xtask/real/apt.sh");
-    let installed = Command::new(script).arg(package).status();
+    let installed = Command::new(script).args(packages.split(' ')).status();
     if installed.is_ok_and(|status| status.success()) && found() {
         return true;
     }
-    may_skip(&format!("{binary} is missing, and package {package} could not be installed"))
+    may_skip(&format!("{binary} is missing, and {packages} could not be installed"))
 }
 
 /// Always false, if it returns.
