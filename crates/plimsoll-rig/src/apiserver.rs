@@ -41,13 +41,14 @@ impl ApiServer {
     pub fn start(folder: &Path) -> Result<Self> {
         let program = real("kubernetes.sh", &["kube-apiserver"])?.join("kube-apiserver");
         let etcd = Etcd::start(folder)?;
-        let kubelets = Kubelets::start(&folder.join("kubelets.sock"))?;
         let authority = Authority::new("kube-apiserver-lb-signer")?;
+        let kubelet = authority.sign(("system:node:lab", &[]), &["localhost"], VALID)?;
+        let kubelets = Kubelets::start(&folder.join("kubelets.sock"), &kubelet)?;
         let ca = authority.write(folder, "ca")?;
         let (certificate, key) =
             authority.sign(("kube-apiserver", &[]), &NAMES, VALID)?.write(folder, "serving")?;
         let signing = authority.sign(("service-accounts", &[]), &[], VALID)?;
-        let (_, signing_key) = signing.write(folder, "service-accounts")?;
+        let (verifying, signing_key) = signing.write(folder, "service-accounts")?;
         let egress = folder.join("egress.yaml");
         fs_err::write(&egress, egress_by(&kubelets.socket))?;
         let port = free_port()?;
@@ -60,13 +61,13 @@ impl ApiServer {
             .arg(format!("--tls-cert-file={}", file(&certificate)))
             .arg(format!("--tls-private-key-file={}", file(&key)))
             .arg(format!("--client-ca-file={}", file(&ca)))
-            .arg(format!("--service-account-key-file={}", file(&signing_key)))
+            .arg(format!("--service-account-key-file={}", file(&verifying)))
             .arg(format!("--service-account-signing-key-file={}", file(&signing_key)))
             .arg("--service-account-issuer=https://kubernetes.default.svc")
             .args(["--service-cluster-ip-range=172.30.0.0/16", "--authorization-mode=Node,RBAC"])
             .args(["--disable-admission-plugins=ServiceAccount", "--allow-privileged=true"])
             .arg(format!("--egress-selector-config-file={}", file(&egress)))
-            .args(["--kubelet-https=false", "--kubelet-preferred-address-types=InternalIP"])
+            .arg("--kubelet-preferred-address-types=InternalIP")
             .args(["--watch-cache=false", "--profiling=false", "--event-ttl=24h"]);
         let log = folder.join("apiserver.log");
         let process = Running::start(&mut command, &log)?;
@@ -78,7 +79,10 @@ impl ApiServer {
 
     fn wait(&mut self) -> Result<()> {
         let config = self.admin()?;
+        let process = &mut self.process;
+        let log = self.folder.join("apiserver.log");
         wait_for("the API server", READY, || {
+            assert!(process.is_alive(), "{}", fs_err::read_to_string(&log).unwrap_or_default());
             let output = Command::new("kubectl")
                 .args(["--kubeconfig", &config.display().to_string(), "get", "--raw", "/readyz"])
                 .output();
