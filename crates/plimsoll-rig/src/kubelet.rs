@@ -107,7 +107,10 @@ fn find(texts: &Texts, address: &str, target: &str) -> Option<Vec<u8>> {
         texts.logs.get(&(log.to_string(), value("previous") == Some("true")))?
     } else if path.starts_with("/logs/journal") {
         let node = texts.nodes.get(address)?;
-        texts.journals.get(&(node.clone(), value("unit")?.to_string()))?
+        match texts.journals.get(&(node.clone(), value("unit")?.to_string())) {
+            Some(journal) => journal,
+            None => return Some(b"-- No entries --\n".to_vec()),
+        }
     } else {
         return None;
     };

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use plimsoll_model::snapshot::{Era, LogOrigin, Needs};
 use plimsoll_yaml::{Kind, Limits, Node};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::apiserver::ApiServer;
 use crate::kubelet::Texts;
 
 const REGISTRY: &str = "/registry";
 /// What the API server itself keeps there, which stays.
-const PREFIXES: [&str; 20] = [
+const PREFIXES: [&str; 19] = [
     "pods",
     "minions",
     "events",
@@ -25,7 +25,6 @@ const PREFIXES: [&str; 20] = [
     "certificatesigningrequests",
     "mutatingwebhookconfigurations",
     "validatingwebhookconfigurations",
-    "apiregistration.k8s.io/apiservices",
     "config.openshift.io",
     "machine.openshift.io",
     "machineconfiguration.openshift.io",
@@ -50,7 +49,7 @@ impl Objects {
         for document in &snapshot.documents {
             let node = plimsoll_yaml::parse(&document.text, &Limits::OBJECT)
                 .map_err(|error| anyhow::anyhow!("{}: {error}", document.path))?;
-            let object = json(&node);
+            let object = value(&node);
             objects.push(&document.group, &document.plural, object).context(document.path.to_string())?;
         }
         for log in &snapshot.logs {
@@ -67,7 +66,10 @@ impl Objects {
         Ok(objects)
     }
 
-    pub fn push(&mut self, group: &str, plural: &str, object: Value) -> Result<()> {
+    pub fn push(&mut self, group: &str, plural: &str, mut object: Value) -> Result<()> {
+        if (group, plural) == ("core", "pods") {
+            name_containers(&mut object);
+        }
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
         let name = text("/metadata/name").context("no name")?;
         if (group, plural) == ("core", "nodes") {
@@ -127,6 +129,20 @@ impl ApiServer {
     }
 }
 
+/// Of a pod without its containers, those that its status names: logs are served of no others.
+fn name_containers(pod: &mut Value) {
+    for (part, statuses) in
+        [("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")]
+    {
+        let names: Vec<Value> = (pod["status"][statuses].as_array().into_iter().flatten())
+            .map(|status| json!({"name": status["name"], "image": "registry.example.com/x"}))
+            .collect();
+        if !names.is_empty() && pod["spec"][part].is_null() {
+            pod["spec"][part] = names.into();
+        }
+    }
+}
+
 /// Below `/registry`: custom resources stand under their group, the others mostly do not.
 fn folder_of(group: &str, plural: &str) -> String {
     match (group, plural) {
@@ -139,17 +155,17 @@ fn folder_of(group: &str, plural: &str) -> String {
     }
 }
 
-fn json(node: &Node) -> Value {
+fn value(node: &Node) -> Value {
     match &node.kind {
         Kind::Null => Value::Null,
-        Kind::Bool(value) => (*value).into(),
-        Kind::Int(value) => (*value).into(),
-        Kind::UInt(value) => (*value).into(),
-        Kind::Float(value) => (*value).into(),
+        Kind::Bool(plain) => (*plain).into(),
+        Kind::Int(plain) => (*plain).into(),
+        Kind::UInt(plain) => (*plain).into(),
+        Kind::Float(plain) => (*plain).into(),
         Kind::Text(text) => text.clone().into(),
-        Kind::List(items) => items.iter().map(json).collect(),
+        Kind::List(items) => items.iter().map(value).collect(),
         Kind::Map(map) => {
-            let entries = map.iter().map(|(key, value)| (key.name.clone(), json(value)));
+            let entries = map.iter().map(|(key, inner)| (key.name.clone(), value(inner)));
             Value::Object(entries.collect::<Map<String, Value>>())
         }
     }

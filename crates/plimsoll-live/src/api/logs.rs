@@ -13,6 +13,8 @@ use super::{Reading, text_at};
 pub const LINES: usize = 20_000;
 pub const LINES_OF_WELL: usize = 4_000;
 const LINES_WHEN_QUIET: usize = 500;
+/// Of a cluster that is no larger, every pod of a daemon set is read.
+const FEW_NODES: usize = 10;
 pub const LARGEST_LOG: usize = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,13 +34,14 @@ pub struct WantedLog {
     pub namespace: String,
     pub pod: String,
     pub container: String,
+    pub node: String,
     pub previous: bool,
     pub lines: usize,
 }
 
 /// Reads one log into the archive.
 pub async fn read(reading: &Reading<'_>, log: &WantedLog) {
-    let WantedLog { namespace, pod, container, previous, lines } = log;
+    let WantedLog { namespace, pod, container, node, previous, lines } = log;
     let before = if *previous { "&previous=true" } else { "" };
     let path = format!(
         "/api/v1/namespaces/{namespace}/pods/{pod}/log?container={container}&timestamps=true&tailLines={lines}{before}"
@@ -50,15 +53,17 @@ pub async fn read(reading: &Reading<'_>, log: &WantedLog) {
             let folder = format!("namespaces/{namespace}/pods/{pod}/{container}/{container}");
             let _ = reading.out.add(format!("{folder}/logs/{era}.log"), clean).await;
         }
-        // A container that never ran has no log; that is no news.
-        Err(trouble) if trouble.status == Some(400) => {}
+        Err(trouble) if trouble.status == Some(400) && never_ran(&trouble.why) => {}
         Err(trouble) if trouble.status == Some(403) => {
             reading.gaps.add("logs of pods", &trouble.why);
         }
-        Err(trouble) => {
-            reading.gaps.add(format!("log of {namespace}/{pod} {container}"), &trouble.why);
-        }
+        Err(trouble) => reading.unread_logs(node, &trouble.why),
     }
+}
+
+/// A container that never ran, or not a second time, has no log; that is no news.
+fn never_ran(why: &str) -> bool {
+    ["waiting to start", "previous terminated container"].iter().any(|words| why.contains(words))
 }
 
 impl PodSeen {
@@ -98,7 +103,8 @@ fn restarts(status: &Value) -> u64 {
     status["restartCount"].as_u64().unwrap_or_default()
 }
 
-/// Sorted. Of a daemon set's pods only those that are not well, or whose node is not.
+/// Sorted. Of a daemon set's pods in a large cluster only those on the control plane, those that are
+/// not well, and those whose node is not.
 pub fn wanted(needs: &Needs, pods: &[PodSeen], health: &Health) -> Vec<WantedLog> {
     let selectors: Vec<&str> = {
         let mut all: Vec<&str> = needs
@@ -111,10 +117,12 @@ pub fn wanted(needs: &Needs, pods: &[PodSeen], health: &Health) -> Vec<WantedLog
         all.dedup();
         all
     };
+    let many = health.nodes.len() > FEW_NODES;
     let mut found = Vec::new();
     for pod in pods {
         let ails = !pod.well || health.is_ailing(&pod.node);
-        if pod.of_daemon_set && !ails {
+        let on_control_plane = health.nodes.get(&pod.node).is_some_and(|node| node.control_plane);
+        if pod.of_daemon_set && !ails && many && !on_control_plane {
             continue;
         }
         let lines = match (ails || health.namespaces.contains(&pod.namespace), health.red) {
@@ -136,6 +144,7 @@ pub fn wanted(needs: &Needs, pods: &[PodSeen], health: &Health) -> Vec<WantedLog
                 namespace: pod.namespace.clone(),
                 pod: pod.name.clone(),
                 container: container.clone(),
+                node: pod.node.clone(),
                 previous,
                 lines,
             };
@@ -182,8 +191,13 @@ mod tests {
             pod("openshift-other", "not-asked-for", false, false, 0),
         ];
         let bad = super::super::health::NodeSeen { well: false, control_plane: false };
-        let nodes = [("node-of-on-bad-node".to_string(), bad)].into();
-        let logs = wanted(&needs, &pods, &Health { nodes, ..Health::default() });
+        let good = super::super::health::NodeSeen { well: true, control_plane: false };
+        let mut health = Health::default();
+        let logs = |health: &Health| wanted(&needs, &pods, health);
+        assert_eq!(logs(&health).len(), 5, "of few nodes every log is read");
+        health.nodes = (0..20).map(|at| (format!("node-{at}"), good)).collect();
+        health.nodes.insert("node-of-on-bad-node".into(), bad);
+        let logs = logs(&health);
         let shown: Vec<_> = logs.iter().map(|log| (log.pod.as_str(), log.previous)).collect();
         assert_eq!(
             shown,

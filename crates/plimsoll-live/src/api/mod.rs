@@ -13,7 +13,7 @@ mod shape;
 mod vantage;
 mod words;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures::StreamExt;
@@ -67,6 +67,8 @@ pub struct Reading<'r> {
     pods: Mutex<Vec<PodSeen>>,
     health: Mutex<Health>,
     lists: Mutex<BTreeSet<String>>,
+    /// Logs that could not be read, by their node and the reason.
+    unread: Mutex<BTreeMap<(String, String), usize>>,
 }
 
 /// Objects first; then the logs of what does not look well, and of all that there is few of.
@@ -86,6 +88,7 @@ pub async fn read(
         pods: Mutex::default(),
         health: Mutex::default(),
         lists: Mutex::default(),
+        unread: Mutex::default(),
     };
     let wants = plan::plan(needs);
     progress.say("what the cluster offers");
@@ -107,6 +110,9 @@ pub async fn read(
     });
     futures::stream::iter(reads).buffer_unordered(LOGS_AT_ONCE).collect::<()>().await;
     journals::read(&reading, &health, progress).await;
+    for ((node, why), count) in std::mem::take(&mut *lock(&reading.unread)) {
+        gaps.add(format!("{count} logs of pods on {node}"), &why);
+    }
     Told {
         lists: reading.lists.into_inner().unwrap_or_else(PoisonError::into_inner),
         lost: reading.asker.is_lost(),
@@ -119,6 +125,10 @@ impl Reading<'_> {
     /// Notes that all of a resource was listed.
     fn listed(&self, want: &Want) {
         lock(&self.lists).insert(format!("{}/{}", want.group, want.plural));
+    }
+
+    fn unread_logs(&self, node: &str, why: &str) {
+        *lock(&self.unread).entry((node.into(), why.into())).or_default() += 1;
     }
 
     /// Remembers whose logs may be worth reading.
