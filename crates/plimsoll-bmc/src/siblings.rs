@@ -1,0 +1,3 @@
+
+pub struct Difference;
+pub fn differences(_: &[crate::Reading]) -> Vec<Difference> { Vec::new() }
