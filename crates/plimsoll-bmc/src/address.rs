@@ -106,7 +106,13 @@ mod tests {
         use Transport::{Http, Https};
         let system = Some("/redfish/v1/Systems/1");
         for (address, host, port, transport, path) in [
-            ("redfish-virtualmedia://10.0.0.5/redfish/v1/Systems/1", "10.0.0.5", 443, Https, system),
+            (
+                "redfish-virtualmedia://10.0.0.5/redfish/v1/Systems/1",
+                "10.0.0.5",
+                443,
+                Https,
+                system,
+            ),
             ("redfish-virtualmedia+https://bmc/redfish/v1/Systems/1/", "bmc", 443, Https, system),
             ("idrac-virtualmedia+http://bmc:8000/redfish/v1/Systems/1", "bmc", 8000, Http, system),
             ("ilo5-virtualmedia://[fd00::5]/redfish/v1/Systems/1", "[fd00::5]", 443, Https, system),

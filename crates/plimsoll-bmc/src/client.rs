@@ -225,7 +225,8 @@ impl Client {
         let status = response.status().as_u16();
         if status == 429 || status == 503 {
             let wait = header(response.headers(), RETRY_AFTER).and_then(|wait| wait.parse().ok());
-            let failure = Failure { status: Some(status), why: words::refusal(status, &Value::Null) };
+            let failure =
+                Failure { status: Some(status), why: words::refusal(status, &Value::Null) };
             return Err(Broken::Passing(failure, wait.map(Duration::from_secs)));
         }
         Ok(response)

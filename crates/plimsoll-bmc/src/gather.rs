@@ -92,8 +92,7 @@ impl<'c, C: Fn() -> Timestamp> Gathering<'c, C> {
     }
 
     async fn manager(&mut self) {
-        let mut path =
-            link_at(&self.documents.system, "/Links/ManagedBy/0").map(str::to_string);
+        let mut path = link_at(&self.documents.system, "/Links/ManagedBy/0").map(str::to_string);
         if path.is_none() {
             let folder = link_at(&self.documents.root, "/Managers").unwrap_or(MANAGERS).to_string();
             let answer = self.client.read(&folder).await;
@@ -122,7 +121,8 @@ impl<'c, C: Fn() -> Timestamp> Gathering<'c, C> {
     /// Of the manager or, as an iDRAC10 and newer XCCs have it, of the system.
     async fn media(&mut self) {
         let folder = self.quirks.media_folder.zip(self.documents.manager_path.as_deref());
-        let folder = folder.map(|(name, manager)| format!("{}/{name}", manager.trim_end_matches('/')));
+        let folder =
+            folder.map(|(name, manager)| format!("{}/{name}", manager.trim_end_matches('/')));
         let places: Vec<String> = [&self.documents.manager, &self.documents.system]
             .iter()
             .filter_map(|document| link_at(document, "/VirtualMedia").map(str::to_string))
@@ -165,9 +165,8 @@ impl<'c, C: Fn() -> Timestamp> Gathering<'c, C> {
             .collect();
         for path in chassis {
             let answer = self.client.read(&path).await;
-            let folder = answer.and_then(|answer| {
-                link_at(&answer.body, "/NetworkAdapters").map(str::to_string)
-            });
+            let folder = answer
+                .and_then(|answer| link_at(&answer.body, "/NetworkAdapters").map(str::to_string));
             folders.extend(folder);
         }
         // An iLO 5 has the ports of its adapters here, and none or other ones in the chassis.

@@ -63,11 +63,7 @@ pub async fn read_all(
 /// One BMC. Whatever is wrong with it is in the reading.
 ///
 /// The clock serves the offset of the BMC's own, and the dates of its certificate.
-pub async fn read(
-    target: &Target,
-    patience: &Patience,
-    clock: impl Fn() -> Timestamp,
-) -> Reading {
+pub async fn read(target: &Target, patience: &Patience, clock: impl Fn() -> Timestamp) -> Reading {
     let mut reading = Reading {
         schema: SCHEMA.into(),
         name: target.name.clone(),
@@ -83,10 +79,8 @@ pub async fn read(
     };
     reading.endpoint = Some(endpoint.clone());
     let deadline = Instant::now() + patience.total;
-    let looked = tokio::time::timeout_at(
-        deadline,
-        reach::look(&endpoint, target, patience, clock()),
-    );
+    let looked =
+        tokio::time::timeout_at(deadline, reach::look(&endpoint, target, patience, clock()));
     let address = match looked.await {
         Ok(Ok((address, tls))) => {
             reading.tls = tls;

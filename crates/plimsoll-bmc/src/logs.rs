@@ -38,8 +38,7 @@ pub async fn entries(client: &mut Client, quirks: &Quirks, places: &Places) -> V
         if all.iter().any(|entry| is_full(entry)) {
             entries.extend(all.into_iter().filter(|entry| is_full(entry)).cloned());
         } else {
-            let paths: Vec<String> =
-                all.into_iter().filter_map(link).map(str::to_string).collect();
+            let paths: Vec<String> = all.into_iter().filter_map(link).map(str::to_string).collect();
             entries.extend(newest(client, &paths).await);
         }
     }

@@ -63,7 +63,9 @@ async fn connect(
     let addresses: Vec<_> = match lookup {
         Ok(Ok(addresses)) => addresses.take(ADDRESSES).collect(),
         Ok(Err(_)) => Vec::new(),
-        Err(_) => return Err(told(ReachStatus::Unresolved, "no answer of the name service in time")),
+        Err(_) => {
+            return Err(told(ReachStatus::Unresolved, "no answer of the name service in time"));
+        }
     };
     let mut last = told(ReachStatus::Unresolved, "its name does not resolve");
     for address in addresses {

@@ -11,7 +11,9 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 use crate::reading::Tls;
@@ -44,8 +46,9 @@ impl Judge {
         let mut roots = RootCertStore::empty();
         let trusted = if ca_pem.is_some() { &given } else { &*SYSTEM_ROOTS };
         roots.add_parsable_certificates(trusted.iter().cloned());
-        let verifier =
-            WebPkiServerVerifier::builder_with_provider(roots.into(), PROVIDER.clone()).build().ok();
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), PROVIDER.clone())
+            .build()
+            .ok();
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
         let now = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
         Arc::new(Self { verifier, given, now, strict, seen: Mutex::default() })
@@ -203,7 +206,9 @@ fn name(name: &GeneralName<'_>) -> Option<String> {
     match name {
         GeneralName::DNSName(name) => clean(name),
         GeneralName::IPAddress(bytes) => match bytes.len() {
-            4 => <[u8; 4]>::try_from(*bytes).ok().map(|ip| std::net::Ipv4Addr::from(ip).to_string()),
+            4 => {
+                <[u8; 4]>::try_from(*bytes).ok().map(|ip| std::net::Ipv4Addr::from(ip).to_string())
+            }
             16 => {
                 <[u8; 16]>::try_from(*bytes).ok().map(|ip| std::net::Ipv6Addr::from(ip).to_string())
             }

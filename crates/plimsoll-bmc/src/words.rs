@@ -51,7 +51,10 @@ fn needs_licence(body: &Value) -> bool {
 /// The messages of an error, at either of the two places where vendors put them.
 fn extended(body: &Value) -> impl Iterator<Item = &Value> {
     let inner = list(at(body, "/error"), "/@Message.ExtendedInfo");
-    inner.iter().chain(list(body, "/@Message.ExtendedInfo")).chain(std::iter::once(at(body, "/error")))
+    inner
+        .iter()
+        .chain(list(body, "/@Message.ExtendedInfo"))
+        .chain(std::iter::once(at(body, "/error")))
 }
 
 /// A request without an answer. The text of the library would hold the URL.

@@ -23,9 +23,7 @@ pub fn newest(entries: &[Value]) -> Vec<Event> {
         .filter(|(_, event)| event.message.is_some() || event.id.is_some())
         .collect();
     let key = |event: &Event| (event.time.clone(), event.id.clone(), event.message.clone());
-    events.sort_by(|one, other| {
-        other.0.cmp(&one.0).then_with(|| key(&other.1).cmp(&key(&one.1)))
-    });
+    events.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| key(&other.1).cmp(&key(&one.1))));
     events.dedup();
     events.into_iter().map(|(_, event)| event).take(KEPT).collect()
 }

@@ -51,7 +51,8 @@ fn offset(told: &str) -> Option<Offset> {
         _ => return None,
     };
     let (hours, minutes) = rest.split_once(':')?;
-    let seconds = hours.parse::<u16>().ok()? as i32 * 3600 + minutes.parse::<u16>().ok()? as i32 * 60;
+    let seconds =
+        hours.parse::<u16>().ok()? as i32 * 3600 + minutes.parse::<u16>().ok()? as i32 * 60;
     Offset::from_seconds(sign * seconds).ok()
 }
 

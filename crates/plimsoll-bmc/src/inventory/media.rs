@@ -66,7 +66,8 @@ mod tests {
 
     #[test]
     fn an_image_is_shown_without_what_opens_it() {
-        let media = one(json!({"Id": "1", "Image": "https://u:p@10.0.0.1:6180/x.iso?token=s"}), "x");
+        let media =
+            one(json!({"Id": "1", "Image": "https://u:p@10.0.0.1:6180/x.iso?token=s"}), "x");
         assert_eq!(media.image.as_deref(), Some("https://10.0.0.1:6180/x.iso"));
     }
 

@@ -152,11 +152,8 @@ fn link_state(document: &Value) -> Option<Link> {
 
 /// Zero stands for a link that has none.
 fn speed(document: &Value) -> Option<u64> {
-    let places = [
-        "/SpeedMbps",
-        "/CurrentLinkSpeedMbps",
-        "/SupportedLinkCapabilities/0/LinkSpeedMbps",
-    ];
+    let places =
+        ["/SpeedMbps", "/CurrentLinkSpeedMbps", "/SupportedLinkCapabilities/0/LinkSpeedMbps"];
     let told = places.iter().find_map(|place| whole(document, place));
     let in_gigabit = || number(document, "/CurrentSpeedGbps").map(|speed| (speed * 1000.0) as u64);
     told.or_else(in_gigabit).filter(|speed| *speed > 0)
@@ -202,7 +199,8 @@ mod tests {
     fn an_address_has_one_form() {
         assert_eq!(address("B0:7B:25:00:11:22").as_deref(), Some("b0:7b:25:00:11:22"));
         assert_eq!(address("B07B25001122").as_deref(), Some("b0:7b:25:00:11:22"));
-        for odd in ["", "00:00:00:00:00:00", "b0:7b:25", "b0:7b:25:00:11:22:33:44", "xb07b25001122"] {
+        for odd in ["", "00:00:00:00:00:00", "b0:7b:25", "b0:7b:25:00:11:22:33:44", "xb07b25001122"]
+        {
             assert_eq!(address(odd), None, "{odd}");
         }
     }

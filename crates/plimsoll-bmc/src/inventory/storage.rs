@@ -27,7 +27,10 @@ fn of(unit: &Unit) -> Storage {
     Storage {
         id: id(document).unwrap_or_default(),
         controller: first(controller, &["/Model", "/Name"]),
-        firmware: first(controller, &["/FirmwareVersion/Current/VersionString", "/FirmwareVersion"]),
+        firmware: first(
+            controller,
+            &["/FirmwareVersion/Current/VersionString", "/FirmwareVersion"],
+        ),
         raid_mode: raid_mode(document, controller),
         drives,
         volumes,

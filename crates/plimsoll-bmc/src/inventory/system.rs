@@ -9,7 +9,8 @@ use crate::reading::{Boot, Processors, System};
 use crate::value::{at, first, flag, number, plain, text, texts, whole};
 
 /// Parts of the names of attributes whose values are nobody's business.
-const SECRETS: &[&str] = &["password", "passwd", "passphrase", "pwd", "secret", "token", "privatekey"];
+const SECRETS: &[&str] =
+    &["password", "passwd", "passphrase", "pwd", "secret", "token", "privatekey"];
 
 /// Attributes that tell the boot mode, by vendor: Dell and HPE, Supermicro, Lenovo.
 const BOOT_MODES: &[&str] = &["BootMode", "BootModeSelect", "BootModes_SystemBootMode"];
