@@ -20,11 +20,13 @@ use crate::tls::Judge;
 use crate::words;
 
 const MAX_BODY: usize = 4 << 20;
-const MAX_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 16 << 20;
 const MAX_REQUESTS: usize = 400;
 const MAX_REDIRECTS: usize = 3;
 /// Who is silent that often in a row is gone, and the rest need not be waited for.
 const MAX_SILENCE: usize = 3;
+/// Credentials that were good and are not any more could lock the account.
+const MAX_UNAUTHORIZED: usize = 3;
 const WAIT: Duration = Duration::from_millis(300);
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
@@ -38,6 +40,7 @@ pub struct Client {
     requests: usize,
     bytes: usize,
     silence: usize,
+    unauthorized: usize,
     asked: BTreeMap<String, u16>,
     gaps: BTreeMap<String, String>,
 }
@@ -100,6 +103,7 @@ impl Client {
             requests: 0,
             bytes: 0,
             silence: 0,
+            unauthorized: 0,
             asked: BTreeMap::new(),
             gaps: BTreeMap::new(),
         })
@@ -142,7 +146,11 @@ impl Client {
                 return self.failed(path, Failure { status: Some(status.as_u16()), why });
             }
             return match parsed {
-                Ok(body) if body.is_object() => Ok(Answer { body, allow }),
+                Ok(body) if body.is_object() => {
+                    // It may have refused the same with a query.
+                    self.asked.remove(&words::shown_path(path));
+                    Ok(Answer { body, allow })
+                }
                 _ => self.failed(path, unanswered("the answer is not an object of JSON")),
             };
         }
@@ -175,6 +183,7 @@ impl Client {
 
     fn failed(&mut self, path: &str, failure: Failure) -> Result<Answer, Failure> {
         if let Some(status) = failure.status {
+            self.unauthorized += usize::from(status == 401);
             self.asked.insert(words::shown_path(path), status);
         }
         Err(failure)
@@ -243,6 +252,9 @@ impl Client {
         }
         if self.bytes >= MAX_BYTES {
             return Err(unanswered("more bytes than are read of one BMC"));
+        }
+        if self.unauthorized >= MAX_UNAUTHORIZED {
+            return Err(unanswered("it no longer takes the credentials"));
         }
         if self.silence >= MAX_SILENCE {
             return Err(unanswered("it no longer answers"));

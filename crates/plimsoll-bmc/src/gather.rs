@@ -34,7 +34,7 @@ impl<'c, C: Fn() -> Timestamp> Gathering<'c, C> {
     /// the one that locks the account.
     pub async fn systems(&mut self) -> Result<(), Failure> {
         let path = link_at(&self.documents.root, "/Systems").unwrap_or("/redfish/v1/Systems");
-        let answer = self.client.get(&path.to_string()).await?;
+        let answer = self.client.get(path).await?;
         let links = named(&answer.body).iter().filter_map(link);
         self.documents.systems = links.map(str::to_string).collect();
         Ok(())

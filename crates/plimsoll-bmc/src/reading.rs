@@ -28,11 +28,6 @@ macro_rules! word {
         #[serde(rename_all = "kebab-case")]
         pub enum $name { #[default] $first, $($other,)* }
 
-        impl Absent for $name {
-            fn is_absent(&self) -> bool {
-                false
-            }
-        }
     };
 }
 
@@ -58,41 +53,18 @@ impl<K, V> Absent for BTreeMap<K, V> {
     }
 }
 
-impl Absent for String {
-    fn is_absent(&self) -> bool {
-        false
-    }
+macro_rules! never_absent {
+    ($($type:ty),*) => {
+        $(impl Absent for $type {
+            fn is_absent(&self) -> bool {
+                false
+            }
+        })*
+    };
 }
 
-impl Absent for bool {
-    fn is_absent(&self) -> bool {
-        false
-    }
-}
-
-impl Absent for u16 {
-    fn is_absent(&self) -> bool {
-        false
-    }
-}
-
-impl Absent for Reach {
-    fn is_absent(&self) -> bool {
-        false
-    }
-}
-
-impl Absent for Auth {
-    fn is_absent(&self) -> bool {
-        false
-    }
-}
-
-impl Absent for Privilege {
-    fn is_absent(&self) -> bool {
-        false
-    }
-}
+never_absent!(String, bool, u16, Reach, Auth, Privilege);
+never_absent!(ReachStatus, AuthStatus, Permission, Family);
 
 record! { Reading {
     schema: String,

@@ -176,7 +176,8 @@ fn why(error: &rustls::Error, own: bool) -> String {
         E::NotValidYet | E::NotValidYetContext { .. } => "not-yet-valid",
         E::NotValidForName | E::NotValidForNameContext { .. } => "wrong-name",
         _ if own => "self-signed",
-        E::UnknownIssuer => "unknown-issuer",
+        // An authority that was made anew has the name of the old one, and another key.
+        E::UnknownIssuer | E::BadSignature => "unknown-issuer",
         other => return clean(&other.to_string()).unwrap_or_default(),
     };
     word.into()

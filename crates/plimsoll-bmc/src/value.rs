@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::address;
+
 /// A longer text of a BMC is cut.
 const LONGEST: usize = 400;
 
@@ -31,7 +33,7 @@ pub fn first(value: &Value, pointers: &[&str]) -> Option<String> {
     pointers.iter().find_map(|pointer| text(value, pointer))
 }
 
-/// No control characters, no end without end.
+/// No control characters, no end without end, and nothing that opens what a URL leads to.
 pub fn clean(text: &str) -> Option<String> {
     let kept: String = text
         .trim()
@@ -39,8 +41,15 @@ pub fn clean(text: &str) -> Option<String> {
         .take(LONGEST)
         .map(|letter| if letter.is_control() { ' ' } else { letter })
         .collect();
+    let kept = if kept.contains("://") { without_secrets(&kept) } else { kept };
     let kept = kept.trim();
     (!NOTHING.contains(&kept)).then(|| kept.to_string())
+}
+
+/// An event may tell the whole URL of an image.
+fn without_secrets(text: &str) -> String {
+    let shown = |word| if str::contains(word, "://") { address::shown(word) } else { word.into() };
+    text.split(' ').map(shown).collect::<Vec<String>>().join(" ")
 }
 
 pub fn number(value: &Value, pointer: &str) -> Option<f64> {
@@ -122,6 +131,10 @@ mod tests {
         assert_eq!(whole(&odd, "/f"), Some(12));
         assert_eq!(whole(&odd, "/g"), None);
         assert_eq!(flag(&odd, "/f"), None);
+        assert_eq!(
+            clean("Attached \"http://u:p@h/x.iso?token=1\" by root").as_deref(),
+            Some("Attached \"http://h/x.iso by root")
+        );
         assert_eq!(clean(&"x".repeat(9000)).unwrap().len(), LONGEST);
     }
 

@@ -18,7 +18,7 @@ pub fn privilege(documents: &Documents, family: Family) -> Privilege {
         detail.get_or_insert_with(|| "the system offers no PATCH".into());
     }
     if let Some(role) = &role {
-        detail.get_or_insert_with(|| format!("by the role {role}"));
+        detail.get_or_insert_with(|| format!("by the account and its role {role}"));
     }
     Privilege { virtual_media, boot_override, role, detail }
 }

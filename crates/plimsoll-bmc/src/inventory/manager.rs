@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::documents::Documents;
 use crate::reading::{Manager, Ntp};
 use crate::value::{at, flag, text, texts};
+use crate::words::shown_path;
 
 pub fn of(documents: &Documents) -> Option<Manager> {
     let manager = &documents.manager;
@@ -17,7 +18,7 @@ pub fn of(documents: &Documents) -> Option<Manager> {
     let time = time(manager);
     let ntp = at(&documents.protocol, "/NTP");
     Some(Manager {
-        path: documents.manager_path.clone(),
+        path: documents.manager_path.as_deref().map(shown_path),
         model: text(manager, "/Model"),
         firmware: text(manager, "/FirmwareVersion"),
         clock: text(manager, "/DateTime"),

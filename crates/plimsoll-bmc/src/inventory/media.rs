@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::documents::{Documents, Media};
 use crate::quirks::Quirks;
 use crate::reading::VirtualMedia;
-use crate::value::{at, clean, first, flag, id, link, text, texts};
+use crate::value::{at, first, flag, id, link, text, texts};
+use crate::words::shown_path;
 
 pub fn all(documents: &Documents, quirks: &Quirks) -> Vec<VirtualMedia> {
     let mut media: Vec<_> = documents.media.iter().map(|media| of(media, quirks)).collect();
@@ -24,10 +25,10 @@ fn of(media: &Media, quirks: &Quirks) -> VirtualMedia {
     };
     VirtualMedia {
         id: id(document).unwrap_or_default(),
-        path: link(document).and_then(clean),
+        path: link(document).map(shown_path),
         media_types: texts(document, "/MediaTypes"),
         inserted,
-        image: text(document, "/Image").and_then(|image| shown_image(&image)),
+        image: text(document, "/Image"),
         connected_via,
         can_insert: offered(media, "#VirtualMedia.InsertMedia", quirks),
         can_eject: offered(media, "#VirtualMedia.EjectMedia", quirks),
@@ -45,12 +46,6 @@ fn offered(media: &Media, action: &str, quirks: &Quirks) -> Option<bool> {
         return Some(true);
     }
     actions.is_object().then_some(false)
-}
-
-/// Where the image is. A URL of an image may carry a password or a token.
-fn shown_image(image: &str) -> Option<String> {
-    let shown = crate::address::shown(image);
-    clean(&shown)
 }
 
 #[cfg(test)]

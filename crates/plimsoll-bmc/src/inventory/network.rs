@@ -25,6 +25,10 @@ pub fn nics(ethernet: &[Value], adapters: &[Adapter]) -> Vec<Nic> {
             merge(&mut nics, nic, &addresses(port, &[]));
         }
     }
+    for nic in nics.iter_mut().filter(|nic| nic.link.is_some_and(|link| link != Link::Up)) {
+        // Some go on to tell the speed that it last had.
+        nic.speed_mbps = None;
+    }
     nics.sort_by(|one, other| one.id.cmp(&other.id).then(one.mac.cmp(&other.mac)));
     nics
 }
@@ -150,11 +154,10 @@ fn link_state(document: &Value) -> Option<Link> {
     }
 }
 
-/// Zero stands for a link that has none.
+/// The speed that the link has, not one that it could have. Zero stands for none.
 fn speed(document: &Value) -> Option<u64> {
-    let places =
-        ["/SpeedMbps", "/CurrentLinkSpeedMbps", "/SupportedLinkCapabilities/0/LinkSpeedMbps"];
-    let told = places.iter().find_map(|place| whole(document, place));
+    let told = ["/SpeedMbps", "/CurrentLinkSpeedMbps"];
+    let told = told.iter().find_map(|place| whole(document, place));
     let in_gigabit = || number(document, "/CurrentSpeedGbps").map(|speed| (speed * 1000.0) as u64);
     told.or_else(in_gigabit).filter(|speed| *speed > 0)
 }

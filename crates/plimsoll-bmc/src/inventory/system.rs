@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::documents::Documents;
 use crate::reading::{Boot, Processors, System};
 use crate::value::{at, first, flag, number, plain, text, texts, whole};
+use crate::words::shown_path;
 
 /// Parts of the names of attributes whose values are nobody's business.
 const SECRETS: &[&str] =
@@ -20,10 +21,10 @@ pub fn of(documents: &Documents) -> Option<System> {
     if !system.is_object() {
         return None;
     }
-    let mut paths_offered = documents.systems.clone();
+    let mut paths_offered: Vec<_> = documents.systems.iter().map(|path| shown_path(path)).collect();
     paths_offered.sort();
     Some(System {
-        path: documents.system_path.clone(),
+        path: documents.system_path.as_deref().map(shown_path),
         paths_offered,
         manufacturer: text(system, "/Manufacturer"),
         model: text(system, "/Model"),
