@@ -1,155 +1,162 @@
-//! A live cluster as a stream: the tar of a must-gather, written while it is read.
+//! Everything live as a stream: the tar of a must-gather, written while it is read.
 //!
 //! `diagnose` reads the stream as it reads any archive, and `capture` writes the same bytes to disk.
 //! So what a live run finds and what its capture tells later are the same by construction. Only
 //! reading verbs are used, only what the packs need is asked for, and no secret is in the stream.
 
-mod gather;
-mod logs;
+mod api;
+mod archive;
 mod pipe;
-mod plan;
-mod rbac;
-mod shape;
-mod words;
 
 use std::io::{self, Read, Write};
-use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use plimsoll_model::Time;
-use plimsoll_model::snapshot::{Gap, Needs};
+use plimsoll_model::snapshot::Needs;
 use serde_json::json;
 
-use crate::gather::{Gathering, Member};
+use crate::api::{Connection, Gaps, Told};
+use crate::archive::{Archive, Out};
 
-pub use gather::Patience;
-pub use rbac::manifests;
+pub use api::{Attempt, Patience, Unusable, Vantage, manifests};
 
-/// Files that wait to be written.
-const WAITING: usize = 8;
-const CONNECT: Duration = Duration::from_secs(10);
+/// Told what is being read. Called from several threads.
+pub trait Progress: Send + Sync {
+    fn say(&self, what: &str);
+}
 
-/// A cluster whose API answered.
-pub struct Cluster {
+/// Nobody is watching.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn say(&self, _: &str) {}
+}
+
+/// What is to be read.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub cluster: Option<Vantage>,
+    pub patience: Patience,
+    /// Time of the reading.
+    pub now: Time,
+}
+
+/// What became of a reading.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    pub gaps: Vec<(String, String)>,
+    pub requests: u64,
+    pub bytes: u64,
+}
+
+/// Live sources, found and named, and ready to be read.
+pub struct Live {
     runtime: tokio::runtime::Runtime,
-    client: kube::Client,
-    /// `kube:CONTEXT`
-    name: String,
+    request: Request,
+    connection: Option<Connection>,
 }
 
-/// Why a cluster cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum Unreachable {
-    /// On this side: no kubeconfig, no such context, no runtime.
-    #[error("{0}")]
-    Here(String),
-    /// The API does not answer, which says something of the cluster.
-    #[error("the API at {server} does not answer: {why}")]
-    Api { server: String, why: String },
-}
-
-impl Cluster {
-    /// By the kubeconfig that `oc` would take; the current context where none is named.
-    pub fn connect(context: Option<&str>) -> Result<Self, Unreachable> {
-        let here = |error: &dyn std::fmt::Display| Unreachable::Here(error.to_string());
-        let config = Kubeconfig::read().map_err(|error| here(&error))?;
-        let context = match context.or(config.current_context.as_deref()) {
-            Some(context) => context.to_string(),
-            None => return Err(Unreachable::Here("the kubeconfig has no current context".into())),
-        };
+impl Live {
+    /// Finds out what can be reached. Only what is wrong on this side is an error.
+    pub fn open(request: Request) -> Result<Self, Unusable> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
-            .map_err(|error| here(&error))?;
-        let options = KubeConfigOptions { context: Some(context.clone()), ..Default::default() };
-        let mut config = runtime
-            .block_on(kube::Config::from_custom_kubeconfig(config, &options))
-            .map_err(|error| here(&error))?;
-        config.connect_timeout = Some(CONNECT);
-        config.default_retry = false;
-        let server = config.cluster_url.to_string().trim_end_matches('/').to_string();
-        let client = {
-            let _inside = runtime.enter();
-            kube::Client::try_from(config).map_err(|error| here(&error))?
+            .map_err(|error| Unusable(error.to_string()))?;
+        let connection = match &request.cluster {
+            Some(wish) => Some(runtime.block_on(api::connect(wish))?),
+            None => None,
         };
-        let asked = runtime.block_on(async {
-            tokio::time::timeout(CONNECT, client.apiserver_version()).await
-        });
-        let why = match asked {
-            Ok(Ok(_)) => return Ok(Self { runtime, client, name: format!("kube:{context}") }),
-            Ok(Err(error)) => words::refusal(&error).why,
-            Err(_) => format!("no answer within {} s", CONNECT.as_secs()),
-        };
-        Err(Unreachable::Api { server, why })
+        Ok(Self { runtime, request, connection })
     }
 
+    /// `kube:CONTEXT`
     pub fn name(&self) -> &str {
-        &self.name
+        self.connection.as_ref().map_or("live", |connection| &connection.name)
+    }
+
+    /// Every way to the API that was tried.
+    pub fn attempts(&self) -> &[Attempt] {
+        self.connection.as_ref().map_or(&[], |connection| &connection.attempts)
+    }
+
+    /// Whether an API was asked for and none answers.
+    pub fn is_without_api(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.cluster.is_none())
     }
 
     /// Writes the archive. What could not be read is in it, and given back.
     pub fn write(
         &self,
         needs: &Needs,
-        patience: Patience,
-        now: Time,
+        progress: &dyn Progress,
         out: impl Write,
-    ) -> io::Result<Vec<Gap>> {
-        let mut archive = Archive { builder: tar::Builder::new(out), now };
-        let about = json!({
+    ) -> io::Result<Account> {
+        let mut archive = Archive::new(out, self.request.now);
+        let head = json!({
             "schema": "plimsoll.capture/v1",
-            "kind": "cluster",
-            "name": self.name,
-            "now": now.to_string(),
+            "name": self.name(),
+            "now": self.request.now.to_string(),
         });
-        archive.add("plimsoll-capture.json", format!("{about:#}\n").as_bytes())?;
-        let (sender, mut members) = tokio::sync::mpsc::channel::<Member>(WAITING);
-        let gathering = Gathering::new(self.client.clone(), needs, patience, sender);
-        let (gaps, written) = std::thread::scope(|scope| {
-            let reading = scope.spawn(|| self.runtime.block_on(gathering.run()));
-            let mut written = Ok(());
-            while let Some(member) = members.blocking_recv() {
-                written = archive.add(&member.path, &member.bytes);
-                if written.is_err() {
-                    break;
-                }
-            }
-            // Whoever still reads finds that nobody listens, and ends.
-            drop(members);
+        archive.add("plimsoll-capture.json", format!("{head:#}\n").as_bytes())?;
+        let gaps = Gaps::default();
+        let (out, members) = archive::out();
+        let (told, written) = std::thread::scope(|scope| {
+            let gaps = &gaps;
+            let read = move || self.runtime.block_on(self.read(needs, out, gaps, progress));
+            let reading = scope.spawn(read);
+            // Whoever still reads when nobody listens any more finds that out, and ends.
+            let written = archive.drain(members);
             (reading.join(), written)
         });
         written?;
-        let gaps = gaps.map_err(|_| io::Error::other("the reading of the API ended in a fault"))?;
-        let told: Vec<_> = gaps.iter().map(|gap| json!({"what": gap.what, "why": gap.why})).collect();
-        let told = format!("{:#}\n", json!(told));
-        archive.add("plimsoll-gaps.json", told.as_bytes())?;
-        archive.builder.finish()?;
-        Ok(gaps)
+        let told = told.map_err(|_| io::Error::other("the reading ended in a fault"))?;
+        let gaps: Vec<(String, String)> = gaps.take().into_iter().collect();
+        let missing: Vec<_> =
+            gaps.iter().map(|(what, why)| json!({"what": what, "why": why})).collect();
+        let end = json!({"gaps": missing, "lists": told.lists});
+        archive.add("plimsoll-capture-end.json", format!("{end:#}\n").as_bytes())?;
+        archive.finish()?.flush()?;
+        Ok(Account { gaps, requests: told.requests, bytes: told.bytes })
     }
 
-    /// The archive, to be read while it is made.
-    pub fn stream(self, needs: Needs, patience: Patience, now: Time) -> Box<dyn Read + Send> {
+    async fn read(&self, needs: &Needs, out: Out, gaps: &Gaps, progress: &dyn Progress) -> Told {
+        let Some(connection) = &self.connection else { return Told::default() };
+        let mut attempts = connection.attempts.clone();
+        let told = match &connection.cluster {
+            Some(cluster) => {
+                let patience = self.request.patience;
+                let told =
+                    api::read(cluster, needs, patience, out.clone(), gaps, progress).await;
+                if told.lost {
+                    let lost = "it answered first and was lost while it was read";
+                    attempts.last_mut().into_iter().for_each(|last| last.why = Some(lost.into()));
+                }
+                told
+            }
+            None => Told::default(),
+        };
+        let tried = json!({"schema": "plimsoll.api/v1", "attempts": attempts});
+        let _ = out.add("probes/api.json", format!("{tried:#}\n")).await;
+        if let Some(attempt) = attempts.first().filter(|attempt| attempt.why.is_some()) {
+            let why = attempt.why.as_deref().unwrap_or_default();
+            gaps.add(format!("the API at {}", attempt.server), why);
+        }
+        told
+    }
+
+    /// The archive, to be read while it is made. What it costs is told to `done` at its end.
+    pub fn stream(
+        self,
+        needs: Needs,
+        progress: Box<dyn Progress>,
+        done: impl FnOnce(io::Result<Account>) + Send + 'static,
+    ) -> Box<dyn Read + Send> {
         let (writer, reader) = pipe::pipe();
         std::thread::spawn(move || {
-            // A reader that has gone away needs no news of it.
-            let _ = self.write(&needs, patience, now, io::BufWriter::with_capacity(64 << 10, writer));
+            let writer = io::BufWriter::with_capacity(64 << 10, writer);
+            done(self.write(&needs, &*progress, writer));
         });
         Box::new(reader)
-    }
-}
-
-struct Archive<W: Write> {
-    builder: tar::Builder<W>,
-    now: Time,
-}
-
-impl<W: Write> Archive<W> {
-    fn add(&mut self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(bytes.len() as u64);
-        header.set_mode(0o644);
-        header.set_mtime(u64::try_from(self.now.as_second()).unwrap_or_default());
-        self.builder.append_data(&mut header, path, bytes)
     }
 }

@@ -177,7 +177,16 @@ fn settle_logs(
 }
 
 fn source_info(name: String, kind: Option<&'static str>, mut notes: SourceNotes) -> SourceInfo {
-    if gather::fell_back(&name, &notes.roots, &notes.marked) {
+    let file = name;
+    let name = match notes.capture.take() {
+        Some(capture) if !capture.has_end => {
+            notes.gap(GapStatus::Cut, &file, "the capture did not come to its end");
+            capture.name
+        }
+        Some(capture) if !capture.name.is_empty() => capture.name,
+        _ => file.clone(),
+    };
+    if gather::fell_back(&file, &notes.roots, &notes.marked) {
         let why = "the gather pod failed and oc fell back to a partial inspect";
         notes.gap(GapStatus::Cut, "the gather", why);
     }
@@ -186,7 +195,10 @@ fn source_info(name: String, kind: Option<&'static str>, mut notes: SourceNotes)
         notes.gap(GapStatus::Unreadable, &name, why);
     }
     let more = notes.more_gaps();
-    let mut gaps: Vec<Gap> = notes.gaps.into_iter().collect();
+    // A capture and the live reading that it was made of are called the same.
+    let called = |gap: Gap| if gap.what == file { Gap { what: name.clone(), ..gap } } else { gap };
+    let mut gaps: Vec<Gap> = notes.gaps.into_iter().map(called).collect();
+    gaps.sort();
     if more > 0 {
         let why = format!("{more} more gaps of this kind are not listed");
         gaps.push(Gap { status: GapStatus::Unreadable, what: name.clone(), why });
@@ -195,7 +207,7 @@ fn source_info(name: String, kind: Option<&'static str>, mut notes: SourceNotes)
     SourceInfo {
         kind: kind
             .or_else(|| notes.layouts.first().and_then(|layout| layout.kind()))
-            .unwrap_or_else(|| gather::kind(&name, &notes.roots))
+            .unwrap_or_else(|| gather::kind(&file, &notes.roots))
             .into(),
         complete: gaps.iter().all(|gap| gap.status == GapStatus::NotCollected),
         name,

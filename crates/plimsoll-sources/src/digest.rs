@@ -15,7 +15,7 @@ use crate::matcher::Matchers;
 use crate::scan::{Scan, ScannedLog};
 use crate::store::{Item, Slot, Store};
 use crate::times::{is_installer_line, journal_head};
-use crate::{archive, export, gather, journal, object};
+use crate::{archive, capture, export, gather, journal, object};
 
 /// Largest file that is kept whole because somebody asked for it.
 const MAX_FILE: u64 = 8 << 20;
@@ -205,6 +205,12 @@ fn digest_kind(
             if let Some(time) = gather::newest_time(text) {
                 source.reading.store().gather_time(time);
             }
+        }),
+        Kind::CaptureHead => with_whole(input, MAX_FILE, &mut buffers.whole, |text, _| {
+            capture::head(source, path, text);
+        }),
+        Kind::CaptureEnd => with_whole(input, MAX_FILE, &mut buffers.whole, |text, _| {
+            capture::end(source, path, text);
         }),
         Kind::GatherLog => with_whole(input, MAX_FILE, &mut buffers.whole, |text, _| {
             for gap in gather::complaints(path, text) {

@@ -11,6 +11,7 @@
 
 mod archive;
 mod assemble;
+mod capture;
 mod decode;
 mod digest;
 mod export;
@@ -33,6 +34,7 @@ mod tarball;
 mod times;
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::PathBuf;
 
 use plimsoll_model::Snapshot;
@@ -73,14 +75,37 @@ pub struct ReadError {
     pub reason: String,
 }
 
-/// Reads every location: a path, or `node:` and the root of a node. One that cannot be read is a gap
-/// as long as another one can.
+/// One source, as it is given.
+pub enum Given {
+    /// A path, or `node:` and the root of a node.
+    Path(PathBuf),
+    /// An archive that comes from elsewhere while it is made, such as a capture of a live cluster.
+    Stream { name: String, stream: Box<dyn Read + Send> },
+}
+
+impl Given {
+    fn name(&self) -> String {
+        match self {
+            Given::Path(path) => location::name_of(path),
+            Given::Stream { name, .. } => name.clone(),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        match self {
+            Given::Path(path) => path.clone(),
+            Given::Stream { name, .. } => name.into(),
+        }
+    }
+}
+
+/// Reads everything that is given. A source that cannot be read is a gap as long as another one can.
 pub fn read(
-    locations: &[PathBuf],
+    given: Vec<Given>,
     needs: &Needs,
     progress: &dyn Progress,
 ) -> Result<Snapshot, ReadError> {
-    Reader::new(needs).read(locations, progress)
+    Reader::new(needs).read(given, progress)
 }
 
 /// Reads a tree in memory, as if it were a folder of this name.
@@ -107,27 +132,30 @@ impl<'n> Reader<'n> {
     /// As the function `read`.
     pub fn read(
         &self,
-        locations: &[PathBuf],
+        given: Vec<Given>,
         progress: &dyn Progress,
     ) -> Result<Snapshot, ReadError> {
         let reading = self.reading();
-        let opened: Vec<_> = locations.iter().map(|path| Location::open(path)).collect();
-        progress.start(Some(opened.iter().flatten().map(Location::bytes).sum()));
+        let count = given.len();
+        let called: Vec<_> = given.iter().map(|one| (one.name(), one.path())).collect();
+        let opened: Vec<_> = given.into_iter().map(Location::open).collect();
+        let sizes: Option<Vec<u64>> = opened.iter().flatten().map(Location::bytes).collect();
+        progress.start(sizes.map(|sizes| sizes.into_iter().sum()));
         let mut names = Vec::new();
         let mut refused = Vec::new();
-        for (index, (path, opened)) in locations.iter().zip(opened).enumerate() {
-            let source = begin(&reading, index, location::name_of(path), progress);
+        for (index, ((name, path), opened)) in called.into_iter().zip(opened).enumerate() {
+            let source = begin(&reading, index, name, progress);
             let kind = match opened.and_then(|opened| location::read(&source, opened)) {
                 Ok(kind) => kind,
                 Err(reason) => {
                     source.gap(GapStatus::Unreadable, &source.name, &reason);
-                    refused.push(ReadError { path: path.clone(), reason });
+                    refused.push(ReadError { path, reason });
                     Some("unknown")
                 }
             };
             names.push((source.name, kind));
         }
-        if refused.len() == locations.len() {
+        if refused.len() == count {
             let nothing =
                 || ReadError { path: PathBuf::new(), reason: "no location was given".into() };
             return Err(refused.into_iter().next().unwrap_or_else(nothing));

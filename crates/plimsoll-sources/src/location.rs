@@ -13,6 +13,7 @@ use std::thread;
 use plimsoll_model::LogOrigin;
 use plimsoll_model::snapshot::GapStatus;
 
+use crate::Given;
 use crate::archive::{Job, Workers, outermost, shown_path};
 use crate::decode::{Packing, Taken, packing, peek, unpack};
 use crate::digest::{Buffers, Input, Source, digest, is_journal, journal_of, plain, text};
@@ -33,10 +34,18 @@ pub enum Location {
     Folder(Listing),
     Node { root: PathBuf, listing: Listing },
     File { file: File, size: u64 },
+    Stream(Box<dyn Read + Send>),
 }
 
 impl Location {
-    pub fn open(path: &Path) -> Result<Self, String> {
+    pub fn open(given: Given) -> Result<Self, String> {
+        match given {
+            Given::Path(path) => Self::open_path(&path),
+            Given::Stream { stream, .. } => Ok(Location::Stream(stream)),
+        }
+    }
+
+    fn open_path(path: &Path) -> Result<Self, String> {
         let node = node_root(path);
         let metadata =
             std::fs::metadata(node.as_deref().unwrap_or(path)).map_err(|error| plain(&error))?;
@@ -57,12 +66,14 @@ impl Location {
         Ok(Location::File { file, size: metadata.len() })
     }
 
-    pub fn bytes(&self) -> u64 {
+    /// How much there is to read, where that is known.
+    pub fn bytes(&self) -> Option<u64> {
         match self {
             Location::Folder(listing) | Location::Node { listing, .. } => {
-                listing.entries.iter().map(|entry| entry.size).sum()
+                Some(listing.entries.iter().map(|entry| entry.size).sum())
             }
-            Location::File { size, .. } => *size,
+            Location::File { size, .. } => Some(*size),
+            Location::Stream(_) => None,
         }
     }
 }
@@ -98,6 +109,9 @@ pub fn read(source: &Source, location: Location) -> Result<Option<&'static str>,
         Location::File { size: 0, .. } => Err("the file is empty".into()),
         Location::File { file, size } => {
             read_file(source, Taken { inner: file, meter: &source.meter }, size)
+        }
+        Location::Stream(stream) => {
+            read_file(source, Taken { inner: stream, meter: &source.meter }, 0)
         }
     }
 }

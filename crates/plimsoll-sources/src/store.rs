@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_model::Time;
 use plimsoll_model::snapshot::{Collected, Document, Form, Gap, GapStatus};
 
+use crate::capture::CaptureNotes;
 use crate::layout::Layout;
 use crate::scan::ScannedLog;
 
@@ -69,6 +70,8 @@ pub struct SourceNotes {
     /// Folders that hold a file which only the root of a gather has, or the folder around it.
     pub marked: BTreeSet<String>,
     pub logs: u64,
+    /// Where the source is a capture of our own.
+    pub capture: Option<CaptureNotes>,
     /// How the files seen so far are laid out.
     pub layouts: BTreeSet<Layout>,
     /// By the folder that holds a machine's files.

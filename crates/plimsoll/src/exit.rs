@@ -10,7 +10,7 @@ pub enum Outcome {
     Fine,
     /// 1: root causes were found.
     Found,
-    /// 3: not provable from this data.
+    /// 3: not provable from this data, or not all of it could be read.
     NotProvable,
 }
 

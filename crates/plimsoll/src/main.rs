@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod exit;
 mod knowledge;
+mod live;
 mod output;
 mod progress;
 
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     };
     let result = match &args.command {
         Command::Diagnose(diagnose) => commands::diagnose::run(diagnose),
+        Command::Capture(capture) => commands::capture::run(capture),
         Command::Explain(explain) => commands::explain::run(explain),
         Command::Knowledge(knowledge) => commands::knowledge::run(&knowledge.verb),
     };

@@ -31,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "plimsoll-sources",
         ],
     ),
+    ("plimsoll-probe", &["plimsoll-model"]),
     ("plimsoll-report", &["plimsoll-model"]),
     ("plimsoll-engine", &["plimsoll-causes", "plimsoll-model", "plimsoll-yaml"]),
     ("plimsoll-sources", &["plimsoll-model", "plimsoll-yaml"]),

@@ -61,7 +61,7 @@ fn resources() -> Vec<ResourceNeed> {
         dropping("core", "events", &["source"]),
         need("certificates.k8s.io", "certificatesigningrequests"),
         need("machineconfiguration.openshift.io", "machineconfigpools"),
-        dropping("machineconfiguration.openshift.io", "machineconfigs", &["spec"]),
+        dropping("machineconfiguration.openshift.io", "machineconfigs", &["spec", "status"]),
         need("config.openshift.io", "networks"),
         dropping("metal3.io", "baremetalhosts", &["status.hardware.cpu.flags"]),
         dropping("metal3.io", "hardwaredata", &["spec.hardware.cpu.flags"]),

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use plimsoll_model::LogOrigin;
 use plimsoll_model::snapshot::{Era, Needs, ResourceNeed};
 
+use crate::capture;
 use crate::private::Safe;
 
 /// Folders that stand directly in the root of a gather. Whatever comes before is arbitrary.
@@ -59,6 +60,9 @@ pub enum Kind {
     /// An archive inside the archive.
     Archive,
     Timestamp,
+    /// What a capture says of itself, at its start and at its end.
+    CaptureHead,
+    CaptureEnd,
     /// What the gather itself, or `oc` on its behalf, had to say.
     GatherLog,
     /// A text whose first lines tell whether it is a log of the installer, or a journal.
@@ -78,6 +82,7 @@ pub struct ObjectPlace {
 /// How a source is laid out, in the order in which it names a source that has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layout {
+    Capture,
     Gather,
     AgentGather,
     LogBundle,
@@ -93,6 +98,7 @@ impl Layout {
     /// As in `SourceInfo::kind`. `None`: a must-gather or an inspect.
     pub fn kind(self) -> Option<&'static str> {
         match self {
+            Layout::Capture => Some("capture"),
             Layout::Gather => None,
             Layout::AgentGather => Some("agent-gather"),
             Layout::LogBundle => Some("log-bundle"),
@@ -318,6 +324,8 @@ fn is_text(parts: &[&str]) -> bool {
 fn root_file(below_root: &[&str]) -> Option<Kind> {
     match below_root {
         ["timestamp"] => Some(Kind::Timestamp),
+        [capture::HEAD] => Some(Kind::CaptureHead),
+        [capture::END] => Some(Kind::CaptureEnd),
         ["gather.logs" | "must-gather.logs"] => Some(Kind::GatherLog),
         _ => None,
     }

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::Talk;
+use super::{Reach, Talk};
 
 /// Name the root causes, how each produced every symptom, and where the proof is
 ///
@@ -16,8 +16,9 @@ pub struct Diagnose {
     /// `openshift-install gather bootstrap`, an agent-gather, a sosreport, an
     /// insights archive, the installer's folder. Or a text: .openshift_install.log,
     /// the console log of a machine. node:ROOT is the root of a node, such as
-    /// node:/host. Several sources describe one cluster.
-    #[arg(value_name = "SOURCE", required = true)]
+    /// node:/host. kube:CONTEXT is the cluster behind a context of the kubeconfig;
+    /// without any source, the current one. Several sources describe one cluster.
+    #[arg(value_name = "SOURCE")]
     pub sources: Vec<PathBuf>,
 
     /// Form of the answer
@@ -27,6 +28,10 @@ pub struct Diagnose {
     /// Show all evidence of root N, or of `all` roots and states
     #[arg(long, value_name = "N|all", num_args = 0..=1, default_missing_value = "all")]
     pub evidence: Option<ShownEvidence>,
+
+    /// Keep what was read of live sources in this archive, as 'capture' does
+    #[arg(long, value_name = "FILE")]
+    pub keep: Option<PathBuf>,
 
     /// Take this as the time of the gather
     #[arg(long, value_name = "RFC3339")]
@@ -39,6 +44,9 @@ pub struct Diagnose {
     /// Findings that you accept, in place of ./plimsoll.toml
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub reach: Reach,
 
     #[command(flatten)]
     pub talk: Talk,

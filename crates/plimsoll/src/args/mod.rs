@@ -1,14 +1,18 @@
 //! What can be typed. Only structs: what it means is in `commands`.
 
+mod capture;
 mod diagnose;
 mod explain;
 mod knowledge;
+mod reach;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub use capture::Capture;
 pub use diagnose::{Diagnose, Output, ShownEvidence};
 pub use explain::Explain;
 pub use knowledge::{Knowledge, KnowledgeVerb, OfPacks, Pages, Test};
+pub use reach::Reach;
 
 /// From a broken bare-metal OpenShift cluster to its root causes, with proof.
 #[derive(Debug, Parser)]
@@ -21,6 +25,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Diagnose(Diagnose),
+    Capture(Capture),
     Explain(Explain),
     Knowledge(Knowledge),
 }

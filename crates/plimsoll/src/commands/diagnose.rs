@@ -7,6 +7,7 @@ use plimsoll_sources::{NoProgress, Progress};
 
 use crate::args::{Diagnose, Output, ShownEvidence};
 use crate::exit::{Failure, Outcome};
+use crate::live;
 use crate::output::{print, text_options};
 use crate::progress::Bar;
 
@@ -16,7 +17,8 @@ pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
     let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
     let bar = (!args.talk.quiet && std::io::stderr().is_terminal()).then(Bar::new);
     let progress: &dyn Progress = bar.as_ref().map_or(&NoProgress, |bar| bar);
-    let read = plimsoll_sources::read(&args.sources, &needs, progress);
+    let given = live::given(args, &needs)?;
+    let read = plimsoll_sources::read(given, &needs, progress);
     if let Some(bar) = &bar {
         bar.done();
     }

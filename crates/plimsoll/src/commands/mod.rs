@@ -1,3 +1,4 @@
+pub mod capture;
 pub mod diagnose;
 pub mod explain;
 pub mod knowledge;

@@ -22,7 +22,7 @@ pub static PACK: LazyLock<Pack> = LazyLock::new(|| {
     })
 });
 
-static NEEDS: LazyLock<Needs> = LazyLock::new(|| plimsoll_engine::needs(&PACK));
+pub static NEEDS: LazyLock<Needs> = LazyLock::new(|| plimsoll_engine::needs(&PACK));
 pub static READER: LazyLock<Reader> = LazyLock::new(|| Reader::new(&NEEDS));
 
 fn collect(root: &Path, folder: &Path, files: &mut Vec<PackFile>) {

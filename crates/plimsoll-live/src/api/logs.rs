@@ -1,10 +1,19 @@
-//! Whose logs are worth reading: what the packs look for, and not five hundred times the same.
+//! Whose logs are worth reading, and how much of them: what the packs look for, and not five hundred
+//! times the same.
 
 use plimsoll_model::LogOrigin;
+use plimsoll_model::redact::redact;
 use plimsoll_model::snapshot::{Era, Needs};
 use serde_json::Value;
 
-use crate::gather::text_at;
+use super::health::Health;
+use super::{Reading, text_at};
+
+/// The end of a log is where what is wrong now stands.
+pub const LINES: usize = 20_000;
+pub const LINES_OF_WELL: usize = 4_000;
+const LINES_WHEN_QUIET: usize = 500;
+pub const LARGEST_LOG: usize = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodSeen {
@@ -24,6 +33,32 @@ pub struct WantedLog {
     pub pod: String,
     pub container: String,
     pub previous: bool,
+    pub lines: usize,
+}
+
+/// Reads one log into the archive.
+pub async fn read(reading: &Reading<'_>, log: &WantedLog) {
+    let WantedLog { namespace, pod, container, previous, lines } = log;
+    let before = if *previous { "&previous=true" } else { "" };
+    let path = format!(
+        "/api/v1/namespaces/{namespace}/pods/{pod}/log?container={container}&timestamps=true&tailLines={lines}{before}"
+    );
+    let era = if *previous { "previous" } else { "current" };
+    match reading.asker.bytes(&path, "text/plain, */*", LARGEST_LOG).await {
+        Ok(text) => {
+            let clean = redact(&String::from_utf8_lossy(&text)).to_string();
+            let folder = format!("namespaces/{namespace}/pods/{pod}/{container}/{container}");
+            let _ = reading.out.add(format!("{folder}/logs/{era}.log"), clean).await;
+        }
+        // A container that never ran has no log; that is no news.
+        Err(trouble) if trouble.status == Some(400) => {}
+        Err(trouble) if trouble.status == Some(403) => {
+            reading.gaps.add("logs of pods", &trouble.why);
+        }
+        Err(trouble) => {
+            reading.gaps.add(format!("log of {namespace}/{pod} {container}"), &trouble.why);
+        }
+    }
 }
 
 impl PodSeen {
@@ -64,7 +99,7 @@ fn restarts(status: &Value) -> u64 {
 }
 
 /// Sorted. Of a daemon set's pods only those that are not well, or whose node is not.
-pub fn wanted_logs(needs: &Needs, pods: &[PodSeen], ailing: &[String]) -> Vec<WantedLog> {
+pub fn wanted(needs: &Needs, pods: &[PodSeen], health: &Health) -> Vec<WantedLog> {
     let selectors: Vec<&str> = {
         let mut all: Vec<&str> = needs
             .signatures
@@ -78,9 +113,15 @@ pub fn wanted_logs(needs: &Needs, pods: &[PodSeen], ailing: &[String]) -> Vec<Wa
     };
     let mut found = Vec::new();
     for pod in pods {
-        if pod.of_daemon_set && pod.well && !ailing.contains(&pod.node) {
+        let ails = !pod.well || health.is_ailing(&pod.node);
+        if pod.of_daemon_set && !ails {
             continue;
         }
+        let lines = match (ails || health.namespaces.contains(&pod.namespace), health.red) {
+            (true, _) => LINES,
+            (false, true) => LINES_OF_WELL,
+            (false, false) => LINES_WHEN_QUIET,
+        };
         for (container, restarts) in &pod.containers {
             let origin = LogOrigin::Container {
                 namespace: pod.namespace.clone(),
@@ -96,6 +137,7 @@ pub fn wanted_logs(needs: &Needs, pods: &[PodSeen], ailing: &[String]) -> Vec<Wa
                 pod: pod.name.clone(),
                 container: container.clone(),
                 previous,
+                lines,
             };
             found.push(log(false));
             found.extend((*restarts > 0).then(|| log(true)));
@@ -139,7 +181,9 @@ mod tests {
             pod("openshift-dns", "single", false, true, 0),
             pod("openshift-other", "not-asked-for", false, false, 0),
         ];
-        let logs = wanted_logs(&needs, &pods, &["node-of-on-bad-node".into()]);
+        let bad = super::super::health::NodeSeen { well: false, control_plane: false };
+        let nodes = [("node-of-on-bad-node".to_string(), bad)].into();
+        let logs = wanted(&needs, &pods, &Health { nodes, ..Health::default() });
         let shown: Vec<_> = logs.iter().map(|log| (log.pod.as_str(), log.previous)).collect();
         assert_eq!(
             shown,

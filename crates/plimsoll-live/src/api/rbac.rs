@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use plimsoll_model::snapshot::Needs;
 
-use crate::plan::plan;
+use super::plan::plan;
 
 /// Manifests for `oc apply`: a role for all that is not secret, and one in each namespace whose
 /// secrets are looked at. Only reading verbs.

@@ -31,6 +31,11 @@ impl Want {
         }
     }
 
+    /// Whether nothing but the metadata of its objects is read.
+    pub fn metadata_only(&self) -> bool {
+        ["spec", "status"].iter().all(|part| self.drop.iter().any(|path| path == part))
+    }
+
     /// As in a rule of RBAC.
     pub fn api_group(&self) -> &str {
         if self.group == "core" { "" } else { &self.group }

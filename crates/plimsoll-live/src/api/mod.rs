@@ -1,0 +1,143 @@
+//! Reads a cluster through its API, with reading verbs only, and hands over files as a must-gather
+//! would hold them. What cannot be read is a gap; one refusal does not stop the rest.
+
+mod ask;
+mod discovery;
+mod health;
+mod journals;
+mod lists;
+mod logs;
+mod plan;
+mod rbac;
+mod shape;
+mod vantage;
+mod words;
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use futures::StreamExt;
+use plimsoll_model::snapshot::Needs;
+use serde_json::Value;
+
+pub use ask::Patience;
+pub use rbac::manifests;
+pub use vantage::{Attempt, Cluster, Connection, Unusable, Vantage, connect};
+
+use crate::Progress;
+use crate::archive::Out;
+use ask::Asker;
+use health::Health;
+use logs::PodSeen;
+use plan::Want;
+
+const LISTS_AT_ONCE: usize = 4;
+const LOGS_AT_ONCE: usize = 8;
+
+/// What could not be read, and why.
+#[derive(Default)]
+pub struct Gaps(Mutex<BTreeSet<(String, String)>>);
+
+impl Gaps {
+    pub fn add(&self, what: impl Into<String>, why: &str) {
+        lock(&self.0).insert((what.into(), why.into()));
+    }
+
+    pub fn take(&self) -> BTreeSet<(String, String)> {
+        std::mem::take(&mut *lock(&self.0))
+    }
+}
+
+/// What the API told, for those who read on from there.
+#[derive(Default)]
+pub struct Told {
+    /// `GROUP/PLURAL` of what was listed everywhere and to the end.
+    pub lists: BTreeSet<String>,
+    /// The API was lost while it was read.
+    pub lost: bool,
+    pub requests: u64,
+    pub bytes: u64,
+}
+
+pub struct Reading<'r> {
+    asker: Asker,
+    needs: &'r Needs,
+    out: Out,
+    gaps: &'r Gaps,
+    pods: Mutex<Vec<PodSeen>>,
+    health: Mutex<Health>,
+    lists: Mutex<BTreeSet<String>>,
+}
+
+/// Objects first; then the logs of what does not look well, and of all that there is few of.
+pub async fn read(
+    cluster: &Cluster,
+    needs: &Needs,
+    patience: Patience,
+    out: Out,
+    gaps: &Gaps,
+    progress: &dyn Progress,
+) -> Told {
+    let reading = Reading {
+        asker: Asker::new(cluster.client.clone(), patience),
+        needs,
+        out,
+        gaps,
+        pods: Mutex::default(),
+        health: Mutex::default(),
+        lists: Mutex::default(),
+    };
+    let wants = plan::plan(needs);
+    progress.say("what the cluster offers");
+    let offers = discovery::offers(&reading.asker, &wants, gaps).await;
+    let offered = wants.iter().filter_map(|want| {
+        Some((want, offers.get(&(want.group.clone(), want.plural.clone()))?))
+    });
+    let lists = offered.map(|(want, offer)| async {
+        progress.say(&want.title());
+        lists::read(&reading, want, offer).await;
+    });
+    futures::stream::iter(lists).buffer_unordered(LISTS_AT_ONCE).collect::<()>().await;
+    let pods = std::mem::take(&mut *lock(&reading.pods));
+    let health = std::mem::take(&mut *lock(&reading.health));
+    let logs = logs::wanted(needs, &pods, &health);
+    let reads = logs.iter().map(|log| async {
+        progress.say(&format!("log of {}/{}", log.namespace, log.pod));
+        logs::read(&reading, log).await;
+    });
+    futures::stream::iter(reads).buffer_unordered(LOGS_AT_ONCE).collect::<()>().await;
+    journals::read(&reading, &health, progress).await;
+    Told {
+        lists: reading.lists.into_inner().unwrap_or_else(PoisonError::into_inner),
+        lost: reading.asker.is_lost(),
+        requests: reading.asker.requests.into_inner(),
+        bytes: reading.asker.bytes.into_inner(),
+    }
+}
+
+impl Reading<'_> {
+    /// Notes that all of a resource was listed.
+    fn listed(&self, want: &Want) {
+        lock(&self.lists).insert(format!("{}/{}", want.group, want.plural));
+    }
+
+    /// Remembers whose logs may be worth reading.
+    fn notice(&self, want: &Want, item: &Value) {
+        if want.group == "core" && want.plural == "pods" {
+            let pod = PodSeen::of(item);
+            if let Some(pod) = &pod {
+                lock(&self.health).pod(pod);
+            }
+            lock(&self.pods).extend(pod);
+        }
+        lock(&self.health).object(&want.group, &want.plural, item);
+    }
+}
+
+fn text_at(value: &Value, pointer: &str) -> String {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

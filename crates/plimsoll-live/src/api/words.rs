@@ -1,0 +1,130 @@
+//! Why the API did not answer, in words for the one who has to mend it.
+
+use std::error::Error;
+use std::time::Duration;
+
+use plimsoll_model::{clip, redact};
+use serde::Deserialize;
+
+/// One request that failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// Of HTTP, where there was an answer.
+    pub status: Option<u16>,
+    pub why: String,
+    /// It may go well the next time.
+    pub passing: bool,
+    /// How long the server asks to wait before that.
+    pub wait: Option<Duration>,
+    /// Where to go on, of a list that changed while it was read.
+    pub go_on: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Status {
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    #[serde(default, rename = "continue")]
+    go_on: String,
+}
+
+pub fn refusal(error: &kube::Error) -> Trouble {
+    if let kube::Error::Api(status) = error {
+        return answered(status.code, status.message.as_bytes());
+    }
+    unanswered(&chain(error))
+}
+
+pub fn answered(code: u16, body: &[u8]) -> Trouble {
+    let status: Status = serde_json::from_slice(body).unwrap_or_default();
+    let message = match status.message.is_empty() {
+        true => clip(&redact(&String::from_utf8_lossy(body))),
+        false => clip(&redact(&status.message)),
+    };
+    let why = match code {
+        401 => "the API does not know the credential (401): it has ended, or belongs to another cluster".into(),
+        403 => format!("no permission: {message}; 'plimsoll capture --rbac' prints the role to grant"),
+        404 => "the API has no such thing (404)".into(),
+        410 => "the list changed while it was read (410)".into(),
+        429 => "the API is overloaded and asks to wait (429)".into(),
+        code if code >= 500 => format!("the API server failed ({code}): {message}"),
+        code => format!("the API refused it ({code}): {message}"),
+    };
+    let go_on = Some(status.metadata.go_on).filter(|token| code == 410 && !token.is_empty());
+    let passing = code == 429 || code >= 500;
+    Trouble { status: Some(code), why, passing, go_on, wait: None }
+}
+
+/// The error and what is behind it, the last being the nearest to the truth.
+fn chain(error: &dyn Error) -> String {
+    let mut all = error.to_string();
+    let mut inner = error.source();
+    while let Some(error) = inner {
+        all.push_str(": ");
+        all.push_str(&error.to_string());
+        inner = error.source();
+    }
+    all
+}
+
+/// What each way to fail is called, by what stands in the error; the first that fits.
+const WAYS: [(&[&str], &str, bool); 11] = [
+    (&["connection refused"], "connection refused: nothing listens there", true),
+    (&["certificate expired", "expired"], "TLS: the server's certificate has expired, or our clock is wrong", false),
+    (&["notvalidyet", "not valid yet"], "TLS: the server's certificate is not valid yet, or our clock is wrong", false),
+    (&["notvalidforname", "not valid for name"], "TLS: the server's certificate is not for this name", false),
+    (&["unknownissuer", "unknown issuer"], "TLS: the server's certificate is signed by an authority that the kubeconfig does not trust", false),
+    (&["certificaterequired", "certificate required", "bad certificate", "certificateunknown", "unknownca"], "TLS: the server does not take the client certificate", false),
+    (&["dns error", "failed to lookup", "name or service not known"], "its name does not resolve", false),
+    (&["no route to host", "network is unreachable", "unreachable"], "no route to it", true),
+    (&["http2 error", "connection lost", "goaway", "keep-alive timed out"], "http2: client connection lost", true),
+    (&["timed out", "timeout", "deadline"], "no answer in time", true),
+    (&["reset", "closed", "broken pipe", "incomplete", "eof", "canceled"], "the connection was lost in the middle", true),
+];
+
+fn unanswered(chain: &str) -> Trouble {
+    let lower = chain.to_ascii_lowercase();
+    let way = WAYS.iter().find(|(signs, _, _)| signs.iter().any(|sign| lower.contains(sign)));
+    let last = chain.rsplit(": ").next().unwrap_or(chain);
+    let (why, passing) = match way {
+        Some((_, why, passing)) => ((*why).to_string(), *passing),
+        None if lower.contains("tls") || lower.contains("certificate") => {
+            (format!("TLS: {last}"), false)
+        }
+        None => (clip(&redact(last)), false),
+    };
+    Trouble { why, passing, ..Trouble::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_way_to_fail_is_told_apart() {
+        for (chain, told, passing) in [
+            ("ServiceError: tcp connect error: Connection refused (os error 111)", "refused", true),
+            ("ServiceError: invalid peer certificate: Expired", "has expired", false),
+            ("client error (Connect): invalid peer certificate: UnknownIssuer", "authority", false),
+            ("invalid peer certificate: NotValidForName", "not for this name", false),
+            ("dns error: failed to lookup address information", "does not resolve", false),
+            ("connection closed before message completed", "lost in the middle", true),
+            ("http2 error: keep-alive timed out", "connection lost", true),
+            ("something: else entirely", "else entirely", false),
+        ] {
+            let trouble = unanswered(chain);
+            assert!(trouble.why.contains(told), "{chain}: {}", trouble.why);
+            assert_eq!(trouble.passing, passing, "{chain}");
+        }
+        assert!(answered(403, b"pods is forbidden").why.contains("--rbac"));
+        assert!(answered(500, b"etcd").passing && !answered(401, b"").passing);
+        let gone = br#"{"message": "too old", "metadata": {"continue": "next"}}"#;
+        assert_eq!(answered(410, gone).go_on.as_deref(), Some("next"));
+    }
+}

@@ -1,0 +1,69 @@
+//! The archive that is written while the cluster is read: files come from many tasks and stand in one
+//! tar.
+
+use std::io::{self, Write};
+
+use plimsoll_model::Time;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+/// Folder of everything in a capture.
+const ROOT: &str = "capture";
+/// Files that wait to be written.
+const WAITING: usize = 8;
+
+pub struct Member {
+    path: String,
+    bytes: Vec<u8>,
+}
+
+/// Nobody reads on the other side any more.
+#[derive(Debug)]
+pub struct Closed;
+
+/// Where every reader puts its files.
+#[derive(Clone)]
+pub struct Out(Sender<Member>);
+
+pub fn out() -> (Out, Receiver<Member>) {
+    let (sender, members) = channel(WAITING);
+    (Out(sender), members)
+}
+
+impl Out {
+    pub async fn add(&self, path: impl Into<String>, text: impl Into<Vec<u8>>) -> Result<(), Closed> {
+        let member = Member { path: path.into(), bytes: text.into() };
+        self.0.send(member).await.map_err(|_| Closed)
+    }
+}
+
+pub struct Archive<W: Write> {
+    builder: tar::Builder<W>,
+    now: Time,
+}
+
+impl<W: Write> Archive<W> {
+    pub fn new(out: W, now: Time) -> Self {
+        Self { builder: tar::Builder::new(out), now }
+    }
+
+    pub fn add(&mut self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(u64::try_from(self.now.as_second()).unwrap_or_default());
+        self.builder.append_data(&mut header, format!("{ROOT}/{path}"), bytes)
+    }
+
+    /// Writes what comes until nobody is left to send.
+    pub fn drain(&mut self, mut members: Receiver<Member>) -> io::Result<()> {
+        while let Some(member) = members.blocking_recv() {
+            self.add(&member.path, &member.bytes)?;
+        }
+        Ok(())
+    }
+
+    pub fn finish(mut self) -> io::Result<W> {
+        self.builder.finish()?;
+        self.builder.into_inner()
+    }
+}

@@ -1,0 +1,160 @@
+//! A real kube-apiserver on loopback, and kubeconfigs for it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+
+use crate::etcd::Etcd;
+use crate::kubelet::Kubelets;
+use crate::pki::{Authority, Identity, VALID};
+use crate::process::{Running, free_port, wait_for};
+use crate::real;
+
+const READY: Duration = Duration::from_secs(120);
+/// Names that its certificate holds, beside those of loopback.
+const NAMES: [&str; 6] = [
+    "localhost",
+    "127.0.0.1",
+    "kubernetes",
+    "kubernetes.default.svc",
+    "api.lab.example.com",
+    "api-int.lab.example.com",
+];
+
+pub struct ApiServer {
+    pub folder: PathBuf,
+    pub port: u16,
+    pub authority: Authority,
+    pub etcd: Etcd,
+    pub kubelets: Kubelets,
+    process: Running,
+    command: Command,
+}
+
+impl ApiServer {
+    /// With an etcd of its own, below `folder`.
+    pub fn start(folder: &Path) -> Result<Self> {
+        let program = real("kubernetes.sh", &["kube-apiserver"])?.join("kube-apiserver");
+        let etcd = Etcd::start(folder)?;
+        let authority = Authority::new("kube-apiserver-lb-signer")?;
+        let kubelet = authority.sign(("system:node:lab", &[]), &["localhost"], VALID)?;
+        let kubelets = Kubelets::start(&folder.join("kubelets.sock"), &kubelet)?;
+        let ca = authority.write(folder, "ca")?;
+        let (certificate, key) =
+            authority.sign(("kube-apiserver", &[]), &NAMES, VALID)?.write(folder, "serving")?;
+        let signing = authority.sign(("service-accounts", &[]), &[], VALID)?;
+        let (verifying, signing_key) = signing.write(folder, "service-accounts")?;
+        let egress = folder.join("egress.yaml");
+        fs_err::write(&egress, egress_by(&kubelets.socket))?;
+        let port = free_port()?;
+        let file = |path: &Path| path.display().to_string();
+        let mut command = Command::new(program);
+        command
+            .arg(format!("--etcd-servers={}", etcd.url()))
+            .args(["--bind-address=127.0.0.1", "--advertise-address=10.99.0.1"])
+            .arg(format!("--secure-port={port}"))
+            .arg(format!("--tls-cert-file={}", file(&certificate)))
+            .arg(format!("--tls-private-key-file={}", file(&key)))
+            .arg(format!("--client-ca-file={}", file(&ca)))
+            .arg(format!("--service-account-key-file={}", file(&verifying)))
+            .arg(format!("--service-account-signing-key-file={}", file(&signing_key)))
+            .arg("--service-account-issuer=https://kubernetes.default.svc")
+            .args(["--service-cluster-ip-range=172.30.0.0/16", "--authorization-mode=Node,RBAC"])
+            .args(["--disable-admission-plugins=ServiceAccount", "--allow-privileged=true"])
+            .arg(format!("--egress-selector-config-file={}", file(&egress)))
+            .arg("--kubelet-preferred-address-types=InternalIP")
+            .args(["--watch-cache=false", "--profiling=false", "--event-ttl=24h"]);
+        let log = folder.join("apiserver.log");
+        let process = Running::start(&mut command, &log)?;
+        let mut server =
+            Self { folder: folder.into(), port, authority, etcd, kubelets, process, command };
+        server.wait()?;
+        Ok(server)
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        let config = self.admin()?;
+        let process = &mut self.process;
+        let log = self.folder.join("apiserver.log");
+        wait_for("the API server", READY, || {
+            assert!(process.is_alive(), "{}", fs_err::read_to_string(&log).unwrap_or_default());
+            let output = Command::new("kubectl")
+                .args(["--kubeconfig", &config.display().to_string(), "get", "--raw", "/readyz"])
+                .output();
+            output.is_ok_and(|output| output.status.success())
+        })
+    }
+
+    pub fn server(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    pub fn restart(&mut self) -> Result<()> {
+        self.process.kill();
+        self.process = Running::start(&mut self.command, &self.folder.join("apiserver.log"))?;
+        self.wait()
+    }
+
+    pub fn admin(&self) -> Result<PathBuf> {
+        let admin = self.authority.sign(("admin", &["system:masters"]), &[], VALID)?;
+        self.kubeconfig("admin", &self.server(), &admin, &self.authority.pem)
+    }
+
+    /// A kubeconfig with one context of this name, in a file of this name.
+    pub fn kubeconfig(
+        &self,
+        name: &str,
+        server: &str,
+        identity: &Identity,
+        authority: &str,
+    ) -> Result<PathBuf> {
+        let config = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": {
+                "server": server, "certificate-authority-data": STANDARD.encode(authority)}}],
+            "users": [{"name": name, "user": {
+                "client-certificate-data": STANDARD.encode(&identity.certificate),
+                "client-key-data": STANDARD.encode(&identity.key)}}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "current-context": name,
+        });
+        let file = self.folder.join(format!("{name}.kubeconfig"));
+        fs_err::write(&file, format!("{config:#}"))?;
+        Ok(file)
+    }
+
+    /// Runs `kubectl` as the administrator, with `input` on its stdin.
+    pub fn kubectl(&self, arguments: &[&str], input: &str) -> Result<String> {
+        let config = self.admin()?;
+        let file = self.folder.join("kubectl.input");
+        fs_err::write(&file, input)?;
+        let output = Command::new("kubectl")
+            .arg("--kubeconfig")
+            .arg(config)
+            .args(arguments)
+            .stdin(fs_err::File::open(file)?.into_parts().0)
+            .output()?;
+        if !output.status.success() {
+            anyhow::bail!("kubectl {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(String::from_utf8(output.stdout)?)
+    }
+}
+
+/// What the API server asks of kubelets goes to the stand-in, whatever the address of the node.
+fn egress_by(socket: &Path) -> String {
+    format!(
+        "apiVersion: apiserver.k8s.io/v1beta1\nkind: EgressSelectorConfiguration\negressSelections:\n- name: cluster\n  connection:\n    proxyProtocol: HTTPConnect\n    transport:\n      uds:\n        udsName: {}\n",
+        socket.display()
+    )
+}

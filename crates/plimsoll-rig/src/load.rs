@@ -1,0 +1,156 @@
+//! The objects of a must-gather, put into etcd under the keys that the API server looks at.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use plimsoll_model::snapshot::{Era, LogOrigin, Needs};
+use plimsoll_yaml::{Kind, Limits, Node};
+use serde_json::{Map, Value};
+
+use crate::apiserver::ApiServer;
+use crate::kubelet::Texts;
+
+const REGISTRY: &str = "/registry";
+/// What the API server itself keeps there, which stays.
+const PREFIXES: [&str; 20] = [
+    "pods",
+    "minions",
+    "events",
+    "configmaps",
+    "secrets",
+    "deployments",
+    "daemonsets",
+    "services/endpoints",
+    "persistentvolumeclaims",
+    "certificatesigningrequests",
+    "mutatingwebhookconfigurations",
+    "validatingwebhookconfigurations",
+    "apiregistration.k8s.io/apiservices",
+    "config.openshift.io",
+    "machine.openshift.io",
+    "machineconfiguration.openshift.io",
+    "metal3.io",
+    "operator.openshift.io",
+    "statefulsets",
+    "replicasets",
+];
+
+/// Keys and values as they stand in etcd, and what kubelets have to serve.
+#[derive(Default)]
+pub struct Objects {
+    keys: Vec<(String, String)>,
+    texts: Texts,
+}
+
+impl Objects {
+    /// Takes over what a gather holds of the resources and logs that are needed.
+    pub fn of_gather(files: &BTreeMap<String, Vec<u8>>, needs: &Needs) -> Result<Self> {
+        let snapshot = plimsoll_sources::read_tree("gather", files, needs);
+        let mut objects = Self::default();
+        for document in &snapshot.documents {
+            let node = plimsoll_yaml::parse(&document.text, &Limits::OBJECT)
+                .map_err(|error| anyhow::anyhow!("{}: {error}", document.path))?;
+            let object = json(&node);
+            objects.push(&document.group, &document.plural, object).context(document.path.to_string())?;
+        }
+        for log in &snapshot.logs {
+            let Some(text) = files.get(log.path.as_ref()) else { continue };
+            match &log.origin {
+                LogOrigin::Container { namespace, pod, container, era } if *era != Era::Rotated => {
+                    let key = (format!("{namespace}/{pod}/{container}"), *era == Era::Previous);
+                    objects.texts.logs.insert(key, text.clone());
+                }
+                LogOrigin::Unit { unit, .. } => objects.journal(unit, text),
+                _ => {}
+            }
+        }
+        Ok(objects)
+    }
+
+    pub fn push(&mut self, group: &str, plural: &str, object: Value) -> Result<()> {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+        let name = text("/metadata/name").context("no name")?;
+        if (group, plural) == ("core", "nodes") {
+            for address in object.pointer("/status/addresses").and_then(Value::as_array).into_iter().flatten() {
+                if let Some(address) = address["address"].as_str() {
+                    self.texts.nodes.insert(address.into(), name.into());
+                }
+            }
+        }
+        let folder = folder_of(group, plural);
+        let key = match text("/metadata/namespace") {
+            Some(namespace) => format!("{REGISTRY}/{folder}/{namespace}/{name}"),
+            None => format!("{REGISTRY}/{folder}/{name}"),
+        };
+        self.keys.push((key, object.to_string()));
+        Ok(())
+    }
+
+    /// A journal of all nodes of a role, cut apart by the host that each line names.
+    fn journal(&mut self, unit: &str, text: &[u8]) {
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let host = String::from_utf8_lossy(line);
+            let Some(host) = host.split_whitespace().nth(3) else { continue };
+            let key = (host.to_string(), unit.to_string());
+            self.texts.journals.entry(key).or_default().extend_from_slice(line);
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+}
+
+impl ApiServer {
+    /// In place of what was there.
+    pub fn load(&self, objects: Objects) -> Result<()> {
+        for prefix in PREFIXES {
+            self.etcd.delete(&format!("{REGISTRY}/{prefix}/"))?;
+        }
+        self.etcd.put(&objects.keys)?;
+        self.kubelets.set(objects.texts);
+        Ok(())
+    }
+
+    /// Declares a resource of which anything may be stored.
+    pub fn define(&self, definitions: &[String]) -> Result<()> {
+        self.kubectl(&["apply", "--validate=false", "-f", "-"], &definitions.join("\n---\n"))?;
+        self.kubectl(
+            &["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"],
+            "",
+        )?;
+        Ok(())
+    }
+}
+
+/// Below `/registry`: custom resources stand under their group, the others mostly do not.
+fn folder_of(group: &str, plural: &str) -> String {
+    match (group, plural) {
+        ("core", "nodes") => "minions".into(),
+        ("core", "endpoints") => "services/endpoints".into(),
+        ("core" | "apps" | "certificates.k8s.io" | "admissionregistration.k8s.io", plural) => {
+            plural.into()
+        }
+        (group, plural) => format!("{group}/{plural}"),
+    }
+}
+
+fn json(node: &Node) -> Value {
+    match &node.kind {
+        Kind::Null => Value::Null,
+        Kind::Bool(value) => (*value).into(),
+        Kind::Int(value) => (*value).into(),
+        Kind::UInt(value) => (*value).into(),
+        Kind::Float(value) => (*value).into(),
+        Kind::Text(text) => text.clone().into(),
+        Kind::List(items) => items.iter().map(json).collect(),
+        Kind::Map(map) => {
+            let entries = map.iter().map(|(key, value)| (key.name.clone(), json(value)));
+            Value::Object(entries.collect::<Map<String, Value>>())
+        }
+    }
+}

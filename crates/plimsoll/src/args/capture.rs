@@ -1,0 +1,44 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{DataOutput, Reach, Talk};
+
+/// Put all that is needed for a diagnosis into one archive, without secrets
+///
+/// The archive is laid out as a must-gather; 'plimsoll diagnose FILE' gives what
+/// a live diagnosis would have given at that time. Only reads.
+/// Exit codes: 0 complete, 3 with gaps, which are listed, 2 wrong usage,
+/// 66 nothing to read from.
+#[derive(Debug, Args)]
+pub struct Capture {
+    /// kube:CONTEXT for a context of the kubeconfig; without any, the current one
+    #[arg(value_name = "SOURCE")]
+    pub sources: Vec<PathBuf>,
+
+    /// The archive to write (.tar.gz); it must not exist yet
+    #[arg(long, short = 'o', value_name = "FILE", required_unless_present = "rbac")]
+    pub file: Option<PathBuf>,
+
+    /// Print the role that a reading needs, for 'oc apply -f -', and read nothing
+    #[arg(long, conflicts_with_all = ["file", "sources"])]
+    pub rbac: bool,
+
+    /// Form of the account of what was written
+    #[arg(long, value_enum, default_value_t = DataOutput::Text)]
+    pub output: DataOutput,
+
+    /// Take this as the time of the capture
+    #[arg(long, value_name = "RFC3339")]
+    pub now: Option<jiff::Timestamp>,
+
+    /// Add a knowledge pack from a folder; may be given more than once
+    #[arg(long, value_name = "DIR")]
+    pub pack: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub reach: Reach,
+
+    #[command(flatten)]
+    pub talk: Talk,
+}

@@ -1,0 +1,24 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// How live sources are reached.
+#[derive(Debug, Args)]
+pub struct Reach {
+    /// The kubeconfig to use, in place of $KUBECONFIG and ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Address of a control-plane node, to be asked where the API does not answer
+    /// by its usual name; may be given more than once
+    #[arg(long, value_name = "ADDRESS")]
+    pub endpoint: Vec<String>,
+
+    /// Seconds that one request may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub request_timeout: u64,
+
+    /// Seconds that the reading of live sources may take in all
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86400))]
+    pub timeout: u64,
+}

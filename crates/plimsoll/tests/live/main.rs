@@ -1,0 +1,19 @@
+//! A real API server with the objects of the cases in it, read as a user's cluster would be.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod cluster;
+mod equal;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let cluster = cluster::shared();
+    let trials: Vec<Trial> = equal::trials(&cluster);
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    // Programs that were started end with it.
+    drop(cluster);
+    conclusion.exit();
+}
