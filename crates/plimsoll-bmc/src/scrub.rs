@@ -1,0 +1,63 @@
+//! A BMC could say the password back. Then it is not in the reading.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::reading::Reading;
+use crate::target::Target;
+
+/// A shorter password would be found in innocent words.
+const SHORTEST: usize = 6;
+const HIDDEN: &str = "(hidden)";
+
+pub fn scrub(reading: Reading, target: &Target) -> Reading {
+    let Some(password) = target.password.as_ref().map(|password| password.reveal()) else {
+        return reading;
+    };
+    let name = target.username.as_deref().unwrap_or_default();
+    let basic = STANDARD.encode(format!("{name}:{password}"));
+    let mut secrets = vec![basic.as_str()];
+    if password.len() >= SHORTEST {
+        secrets.push(password);
+    }
+    let Ok(mut value) = serde_json::to_value(&reading) else { return reading };
+    if !hide(&mut value, &secrets) {
+        return reading;
+    }
+    serde_json::from_value(value).unwrap_or_else(|_| Reading {
+        name: target.name.clone(),
+        schema: reading.schema,
+        ..Reading::default()
+    })
+}
+
+fn hide(value: &mut Value, secrets: &[&str]) -> bool {
+    match value {
+        Value::String(text) => hide_text(text, secrets),
+        Value::Array(items) => {
+            items.iter_mut().fold(false, |hidden, item| hide(item, secrets) | hidden)
+        }
+        Value::Object(fields) => {
+            let telling: Vec<String> = fields
+                .keys()
+                .filter(|name| secrets.iter().any(|secret| name.contains(secret)))
+                .cloned()
+                .collect();
+            for name in &telling {
+                fields.remove(name);
+            }
+            let hidden = !telling.is_empty();
+            fields.values_mut().fold(hidden, |hidden, field| hide(field, secrets) | hidden)
+        }
+        _ => false,
+    }
+}
+
+fn hide_text(text: &mut String, secrets: &[&str]) -> bool {
+    let found = secrets.iter().any(|secret| text.contains(secret));
+    for secret in secrets {
+        *text = text.replace(secret, HIDDEN);
+    }
+    found
+}

@@ -1,0 +1,245 @@
+//! Hosts that should be alike, compared: what all but one agree on names the odd one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::reading::{Link, Reading};
+
+/// A BMC's clock that is further off is a difference.
+const CLOCK_SECONDS: u64 = 60;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Difference {
+    /// `boot mode`, or `bios attribute ProcCStates`.
+    pub aspect: String,
+    /// The host that differs. None where there is no majority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub odd: Option<String>,
+    /// Of the odd one; without one, of the first group.
+    pub value: String,
+    pub others_value: String,
+    pub others: Vec<String>,
+    /// Without a majority: each value, and who has it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub split: BTreeMap<String, Vec<String>>,
+}
+
+/// Sorted by aspect. A host that does not tell an aspect takes no part in it.
+pub fn differences(readings: &[Reading]) -> Vec<Difference> {
+    let mut told: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    for reading in readings {
+        for (aspect, value) in aspects(reading) {
+            let groups = told.entry(aspect).or_default();
+            groups.entry(value).or_default().insert(reading.name.clone());
+        }
+    }
+    told.into_iter().filter_map(|(aspect, groups)| difference(aspect, groups)).collect()
+}
+
+fn difference(aspect: String, groups: BTreeMap<String, BTreeSet<String>>) -> Option<Difference> {
+    if groups.len() < 2 {
+        return None;
+    }
+    let named: Vec<(String, Vec<String>)> =
+        groups.into_iter().map(|(value, names)| (value, names.into_iter().collect())).collect();
+    if let [one, other] = named.as_slice() {
+        let pair = match (one.1.len(), other.1.len()) {
+            (1, 2..) => Some((one, other)),
+            (2.., 1) => Some((other, one)),
+            _ => None,
+        };
+        if let Some((odd, rest)) = pair {
+            return Some(Difference {
+                aspect,
+                odd: odd.1.first().cloned(),
+                value: odd.0.clone(),
+                others_value: rest.0.clone(),
+                others: rest.1.clone(),
+                split: BTreeMap::new(),
+            });
+        }
+    }
+    let (first, second) = (named.first()?, named.get(1)?);
+    Some(Difference {
+        aspect,
+        odd: None,
+        value: first.0.clone(),
+        others_value: second.0.clone(),
+        others: second.1.clone(),
+        split: named.iter().cloned().collect(),
+    })
+}
+
+/// What a reading tells of each aspect. The unknown is not in it.
+fn aspects(reading: &Reading) -> BTreeMap<String, String> {
+    let mut told = BTreeMap::new();
+    let mut tell = |aspect: &str, value: Option<String>| {
+        if let Some(value) = value {
+            told.insert(aspect.to_string(), value);
+        }
+    };
+    tell("reach", word(&reading.reach.status));
+    let trusted = reading.tls.as_ref().and_then(|tls| tls.trusted);
+    tell(
+        "tls trust",
+        trusted.map(|trusted| if trusted { "trusted" } else { "not trusted" }.into()),
+    );
+    if reading.service.is_some() {
+        tell("auth", word(&reading.auth.status));
+    }
+    if let Some(system) = &reading.system {
+        tell("boot mode", system.boot.as_ref().and_then(|boot| boot.mode.clone()));
+        tell("bios version", system.bios_version.clone());
+        tell("secure boot", system.secure_boot.map(|on| if on { "on" } else { "off" }.into()));
+        tell("memory", system.memory_gib.map(|size| format!("{size} GiB")));
+        let processors = system.processors.as_ref();
+        tell("processor count", processors.and_then(|all| all.count).map(|n| n.to_string()));
+        tell("processor cores", processors.and_then(|all| all.cores).map(|n| n.to_string()));
+        tell("processor model", processors.and_then(|all| all.model.clone()));
+    }
+    if let Some(manager) = &reading.manager {
+        tell("bmc firmware", manager.firmware.clone());
+        tell(
+            "clock",
+            manager.offset_seconds.map(|offset| match offset.unsigned_abs() {
+                0..=CLOCK_SECONDS => "right".into(),
+                _ => format!("off by {offset} s"),
+            }),
+        );
+    }
+    // Who could not be read to the end may have more than it shows.
+    if reading.complete {
+        parts(reading, &mut tell);
+    }
+    for (name, value) in &reading.bios {
+        tell(&format!("bios attribute {name}"), Some(value.clone()));
+    }
+    told
+}
+
+fn parts(reading: &Reading, tell: &mut impl FnMut(&str, Option<String>)) {
+    let nics = &reading.nics;
+    if !nics.is_empty() {
+        tell("nic models", list(nics.iter().map(|nic| nic.model.clone())));
+        tell("nic firmware", list(nics.iter().map(|nic| nic.firmware.clone())));
+        let links = nics.iter().filter(|nic| nic.link == Some(Link::Up)).count();
+        let known = nics.iter().all(|nic| nic.link.is_some());
+        tell("nic links up", known.then(|| links.to_string()));
+        tell(
+            "transceivers",
+            list(nics.iter().map(|nic| {
+                let transceiver = nic.transceiver.as_ref()?;
+                match transceiver.present {
+                    Some(false) => Some("none".into()),
+                    _ => transceiver.part.clone(),
+                }
+            })),
+        );
+    }
+    let storage = &reading.storage;
+    if !storage.is_empty() {
+        tell("storage controllers", list(storage.iter().map(|unit| unit.controller.clone())));
+        tell("raid mode", list(storage.iter().map(|unit| unit.raid_mode.clone())));
+        let drives: Vec<_> = storage.iter().flat_map(|unit| &unit.drives).collect();
+        tell("drive count", Some(drives.len().to_string()));
+        let sizes = drives.iter().map(|drive| drive.capacity_bytes);
+        tell("drive sizes", list(sizes.map(|size| size.map(|size| size.to_string()))));
+    }
+    let media = reading.virtual_media.iter().map(|media| Some(media.id.clone()));
+    tell("virtual media", Some(list(media).unwrap_or_else(|| "none".into())));
+}
+
+/// Sorted, so that another order of slots is no difference. Equal ones are counted.
+fn list(items: impl Iterator<Item = Option<String>>) -> Option<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for item in items.flatten() {
+        *counts.entry(item).or_default() += 1;
+    }
+    let words: Vec<String> = counts
+        .into_iter()
+        .map(|(item, count)| if count == 1 { item } else { format!("{count} x {item}") })
+        .collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn word(value: &impl Serialize) -> Option<String> {
+    serde_json::to_value(value).ok()?.as_str().map(str::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::{Boot, Manager, Nic, System};
+
+    fn host(name: &str, mode: &str) -> Reading {
+        Reading {
+            name: name.into(),
+            complete: true,
+            system: Some(System {
+                boot: Some(Boot { mode: Some(mode.into()), ..Boot::default() }),
+                ..System::default()
+            }),
+            ..Reading::default()
+        }
+    }
+
+    #[test]
+    fn the_odd_one_is_named() {
+        let mut hosts = [host("c", "uefi"), host("a", "uefi"), host("b", "legacy")];
+        let found = differences(&hosts);
+        let expected = Difference {
+            aspect: "boot mode".into(),
+            odd: Some("b".into()),
+            value: "legacy".into(),
+            others_value: "uefi".into(),
+            others: vec!["a".into(), "c".into()],
+            split: BTreeMap::new(),
+        };
+        assert_eq!(found, [expected]);
+        hosts.reverse();
+        assert_eq!(differences(&hosts), found);
+    }
+
+    #[test]
+    fn without_a_majority_it_is_a_split() {
+        for modes in
+            [vec!["uefi", "legacy"], vec!["uefi", "uefi", "legacy", "legacy"], vec!["a", "b", "c"]]
+        {
+            let hosts: Vec<_> =
+                modes.iter().enumerate().map(|(at, mode)| host(&at.to_string(), mode)).collect();
+            let found = differences(&hosts);
+            assert_eq!(found.len(), 1);
+            assert_eq!(found[0].odd, None);
+            let groups: BTreeSet<&str> = modes.iter().copied().collect();
+            assert_eq!(found[0].split.len(), groups.len());
+        }
+        assert!(differences(&[]).is_empty());
+        assert!(differences(&[host("a", "uefi")]).is_empty());
+    }
+
+    #[test]
+    fn small_offsets_unknown_values_and_unfinished_readings_are_no_difference() {
+        let mut hosts = vec![host("a", "uefi"), host("b", "uefi"), host("c", "uefi")];
+        for (host, offset) in hosts.iter_mut().zip([Some(0), Some(-59), None]) {
+            host.manager = Some(Manager { offset_seconds: offset, ..Manager::default() });
+        }
+        hosts[0].nics = vec![Nic { model: Some("x".into()), ..Nic::default() }];
+        hosts[1].nics = vec![Nic { model: Some("x".into()), ..Nic::default() }; 2];
+        hosts[1].complete = false;
+        assert_eq!(differences(&hosts), []);
+        hosts[2].manager.as_mut().unwrap().offset_seconds = Some(3600);
+        assert_eq!(differences(&hosts)[0].value, "off by 3600 s");
+    }
+
+    #[test]
+    fn each_bios_attribute_counts() {
+        let mut hosts = vec![host("a", "uefi"), host("b", "uefi"), host("c", "uefi")];
+        for (host, value) in hosts.iter_mut().zip(["On", "On", "Off"]) {
+            host.bios.insert("Sriov".into(), value.into());
+        }
+        let found = differences(&hosts);
+        assert_eq!(found[0].aspect, "bios attribute Sriov");
+        assert_eq!(found[0].odd.as_deref(), Some("c"));
+    }
+}
