@@ -6,6 +6,7 @@
 
 mod api;
 mod archive;
+mod gaps;
 mod pipe;
 
 use std::io::{self, Read, Write};
@@ -14,8 +15,11 @@ use plimsoll_model::Time;
 use plimsoll_model::snapshot::Needs;
 use serde_json::json;
 
-use crate::api::{Connection, Gaps, Told};
+use crate::api::{Connection, Told};
 use crate::archive::{Archive, Out};
+use crate::gaps::Gaps;
+
+pub use gaps::Gap;
 
 pub use api::{Attempt, Patience, Unusable, Vantage, manifests};
 
@@ -43,7 +47,7 @@ pub struct Request {
 /// What became of a reading.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    pub gaps: Vec<(String, String)>,
+    pub gaps: Vec<Gap>,
     pub requests: u64,
     pub bytes: u64,
 }
@@ -111,10 +115,8 @@ impl Live {
         });
         written?;
         let told = told.map_err(|_| io::Error::other("the reading ended in a fault"))?;
-        let gaps: Vec<(String, String)> = gaps.take().into_iter().collect();
-        let missing: Vec<_> =
-            gaps.iter().map(|(what, why)| json!({"what": what, "why": why})).collect();
-        let end = json!({"gaps": missing, "lists": told.lists});
+        let gaps = gaps.take();
+        let end = json!({"gaps": gaps, "lists": told.lists});
         archive.add("plimsoll-capture-end.json", format!("{end:#}\n").as_bytes())?;
         archive.finish()?.flush()?;
         Ok(Account { gaps, requests: told.requests, bytes: told.bytes })

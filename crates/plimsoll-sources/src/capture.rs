@@ -32,6 +32,8 @@ struct End {
 
 #[derive(Deserialize)]
 struct Missing {
+    #[serde(default)]
+    refused: bool,
     what: String,
     why: String,
 }
@@ -67,8 +69,9 @@ pub fn end(source: &Source, path: &str, json: &[u8]) {
         Ok(end) => end,
         Err(error) => return source.gap(GapStatus::Unreadable, path, error.to_string()),
     };
-    for Missing { what, why } in end.gaps {
-        source.gap(GapStatus::Unreadable, tidy(&what), tidy(&why));
+    for Missing { refused, what, why } in end.gaps {
+        let status = if refused { GapStatus::Unreadable } else { GapStatus::NotCollected };
+        source.gap(status, tidy(&what), tidy(&why));
     }
     let mut store = source.reading.store();
     for resource in end.lists {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use futures::StreamExt;
 use serde::Deserialize;
 
-use super::Gaps;
 use super::ask::Asker;
 use super::plan::Want;
+use crate::gaps::Gaps;
 
 const JSON: &str = "application/json";
 const AT_ONCE: usize = 8;

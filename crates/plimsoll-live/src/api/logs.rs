@@ -57,7 +57,7 @@ pub async fn read(reading: &Reading<'_>, log: &WantedLog) {
         Err(trouble) if trouble.status == Some(403) => {
             reading.gaps.add("logs of pods", &trouble.why);
         }
-        Err(trouble) => reading.unread_logs(node, &trouble.why),
+        Err(trouble) => reading.unread_log(node, trouble),
     }
 }
 
@@ -69,8 +69,7 @@ fn never_ran(why: &str) -> bool {
 impl PodSeen {
     pub fn of(pod: &Value) -> Option<Self> {
         let namespace = text_at(pod, "/metadata/namespace");
-        // Workloads of users are none of our business.
-        if !(namespace.starts_with("openshift-") || namespace == "kube-system") {
+        if !is_of_the_platform(&namespace) {
             return None;
         }
         let statuses = ["initContainerStatuses", "containerStatuses"]
@@ -97,6 +96,13 @@ impl PodSeen {
             well,
         })
     }
+}
+
+/// Workloads of users are none of our business.
+fn is_of_the_platform(namespace: &str) -> bool {
+    const OTHERS: [&str; 4] =
+        ["assisted-installer", "kube-system", "metal3", "multicluster-engine"];
+    namespace.starts_with("openshift-") || OTHERS.contains(&namespace)
 }
 
 fn restarts(status: &Value) -> u64 {

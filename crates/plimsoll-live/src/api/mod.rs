@@ -25,28 +25,17 @@ pub use rbac::manifests;
 pub use vantage::{Attempt, Cluster, Connection, Unusable, Vantage, connect};
 
 use crate::Progress;
+use crate::gaps::Gaps;
 use crate::archive::Out;
 use ask::Asker;
 use health::Health;
 use logs::PodSeen;
 use plan::Want;
+use words::Trouble;
 
 const LISTS_AT_ONCE: usize = 4;
 const LOGS_AT_ONCE: usize = 8;
 
-/// What could not be read, and why.
-#[derive(Default)]
-pub struct Gaps(Mutex<BTreeSet<(String, String)>>);
-
-impl Gaps {
-    pub fn add(&self, what: impl Into<String>, why: &str) {
-        lock(&self.0).insert((what.into(), why.into()));
-    }
-
-    pub fn take(&self) -> BTreeSet<(String, String)> {
-        std::mem::take(&mut *lock(&self.0))
-    }
-}
 
 /// What the API told, for those who read on from there.
 #[derive(Default)]
@@ -68,7 +57,7 @@ pub struct Reading<'r> {
     health: Mutex<Health>,
     lists: Mutex<BTreeSet<String>>,
     /// Logs that could not be read, by their node and the reason.
-    unread: Mutex<BTreeMap<(String, String), usize>>,
+    unread: Mutex<BTreeMap<(String, Option<u16>, String), usize>>,
 }
 
 /// Objects first; then the logs of what does not look well, and of all that there is few of.
@@ -110,8 +99,13 @@ pub async fn read(
     });
     futures::stream::iter(reads).buffer_unordered(LOGS_AT_ONCE).collect::<()>().await;
     journals::read(&reading, &health, progress).await;
-    for ((node, why), count) in std::mem::take(&mut *lock(&reading.unread)) {
-        gaps.add(format!("{count} logs of pods on {node}"), &why);
+    for ((node, status, why), count) in std::mem::take(&mut *lock(&reading.unread)) {
+        let what = if count == 1 { "1 log of a pod".into() } else { format!("{count} logs of pods") };
+        match status {
+            // The pod went while it was read, or its node did long ago.
+            Some(404) => gaps.note(format!("{what} on {node}"), &why),
+            _ => gaps.add(format!("{what} on {node}"), &why),
+        }
     }
     Told {
         lists: reading.lists.into_inner().unwrap_or_else(PoisonError::into_inner),
@@ -127,8 +121,9 @@ impl Reading<'_> {
         lock(&self.lists).insert(format!("{}/{}", want.group, want.plural));
     }
 
-    fn unread_logs(&self, node: &str, why: &str) {
-        *lock(&self.unread).entry((node.into(), why.into())).or_default() += 1;
+    fn unread_log(&self, node: &str, trouble: Trouble) {
+        let key = (node.into(), trouble.status, trouble.why);
+        *lock(&self.unread).entry(key).or_default() += 1;
     }
 
     /// Remembers whose logs may be worth reading.

@@ -37,7 +37,7 @@ pub fn run(args: &Capture) -> Result<Outcome, Failure> {
     let written = archive.finish().map_err(|error| failed(&error))?;
     written.sync_all().map_err(|error| failed(&error))?;
     let _ = (DataOutput::Text, text_options(&args.talk));
-    for (what, why) in &account.gaps {
+    for plimsoll_live::Gap { what, why, .. } in &account.gaps {
         note(&args.talk, &format!("gap: {what}: {why}"));
     }
     Ok(if account.gaps.is_empty() { Outcome::Fine } else { Outcome::NotProvable })
