@@ -36,22 +36,37 @@ impl Out {
     }
 }
 
+impl Out {
+    /// For those who wait in a thread of their own.
+    pub fn add_blocking(&self, path: String, bytes: Vec<u8>) -> Result<(), Closed> {
+        self.0.blocking_send(Member { path, bytes }).map_err(|_| Closed)
+    }
+}
+
 pub struct Archive<W: Write> {
     builder: tar::Builder<W>,
     now: Time,
+    written: (u64, u64),
 }
 
 impl<W: Write> Archive<W> {
     pub fn new(out: W, now: Time) -> Self {
-        Self { builder: tar::Builder::new(out), now }
+        Self { builder: tar::Builder::new(out), now, written: (0, 0) }
     }
 
     pub fn add(&mut self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.written.0 += 1;
+        self.written.1 += bytes.len() as u64;
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);
         header.set_mode(0o644);
         header.set_mtime(u64::try_from(self.now.as_second()).unwrap_or_default());
         self.builder.append_data(&mut header, format!("{ROOT}/{path}"), bytes)
+    }
+
+    /// Files and their size.
+    pub fn written(&self) -> (u64, u64) {
+        self.written
     }
 
     /// Writes what comes until nobody is left to send.

@@ -7,11 +7,15 @@
 mod api;
 mod archive;
 mod gaps;
+mod node;
 mod pipe;
 
 use std::io::{self, Read, Write};
 
+use futures::StreamExt;
+
 use plimsoll_model::Time;
+use plimsoll_model::capture::{Attempt, Missing};
 use plimsoll_model::snapshot::Needs;
 use serde_json::json;
 
@@ -19,9 +23,10 @@ use crate::api::{Connection, Told};
 use crate::archive::{Archive, Out};
 use crate::gaps::Gaps;
 
-pub use gaps::Gap;
+pub use node::Node;
+pub use api::{Patience, Unusable, Vantage, manifests};
 
-pub use api::{Attempt, Patience, Unusable, Vantage, manifests};
+const NODES_AT_ONCE: usize = 8;
 
 /// Told what is being read. Called from several threads.
 pub trait Progress: Send + Sync {
@@ -39,6 +44,9 @@ impl Progress for Silent {
 #[derive(Clone, Debug)]
 pub struct Request {
     pub cluster: Option<Vantage>,
+    pub nodes: Vec<Node>,
+    /// As this user, every node that the API names is read over `ssh`.
+    pub all_nodes_as: Option<String>,
     pub patience: Patience,
     /// Time of the reading.
     pub now: Time,
@@ -47,7 +55,11 @@ pub struct Request {
 /// What became of a reading.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<Missing>,
+    /// Files of the archive and their size.
+    pub files: u64,
+    pub size: u64,
+    /// Requests to the API, and the size of their answers.
     pub requests: u64,
     pub bytes: u64,
 }
@@ -76,7 +88,12 @@ impl Live {
 
     /// `kube:CONTEXT`
     pub fn name(&self) -> &str {
-        self.connection.as_ref().map_or("live", |connection| &connection.name)
+        match (&self.connection, self.request.nodes.first()) {
+            (Some(connection), _) => &connection.name,
+            (None, Some(Node::Ssh { .. })) => "ssh",
+            (None, Some(Node::Here { .. })) => "node",
+            (None, None) => "live",
+        }
     }
 
     /// Every way to the API that was tried.
@@ -118,11 +135,32 @@ impl Live {
         let gaps = gaps.take();
         let end = json!({"gaps": gaps, "lists": told.lists});
         archive.add("plimsoll-capture-end.json", format!("{end:#}\n").as_bytes())?;
+        let (files, size) = archive.written();
         archive.finish()?.flush()?;
-        Ok(Account { gaps, requests: told.requests, bytes: told.bytes })
+        Ok(Account { gaps, files, size, requests: told.requests, bytes: told.bytes })
     }
 
     async fn read(&self, needs: &Needs, out: Out, gaps: &Gaps, progress: &dyn Progress) -> Told {
+        let told = self.read_api(needs, &out, gaps, progress).await;
+        let mut nodes = self.request.nodes.clone();
+        if let Some(user) = &self.request.all_nodes_as {
+            let named = told.nodes.iter().filter(|(_, address)| !address.is_empty());
+            nodes.extend(named.map(|(_, address)| Node::Ssh { destination: format!("{user}@{address}") }));
+            if told.nodes.is_empty() {
+                gaps.add("nodes over ssh", "the API named none; give each as ssh:HOST");
+            }
+        }
+        let limit = self.request.patience.budget;
+        let reads = nodes.into_iter().map(|node| {
+            let (out, gaps) = (out.clone(), gaps.clone());
+            progress.say(&format!("node {}", node.name()));
+            async move { tokio::task::spawn_blocking(move || node::read(&node, limit, &out, &gaps)).await }
+        });
+        futures::stream::iter(reads).buffer_unordered(NODES_AT_ONCE).collect::<Vec<_>>().await;
+        told
+    }
+
+    async fn read_api(&self, needs: &Needs, out: &Out, gaps: &Gaps, progress: &dyn Progress) -> Told {
         let Some(connection) = &self.connection else { return Told::default() };
         let mut attempts = connection.attempts.clone();
         let told = match &connection.cluster {

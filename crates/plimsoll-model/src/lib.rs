@@ -4,6 +4,7 @@
 //! `snapshot` is what sources deliver, `fact` what the engine derives from it, `diagnosis` what
 //! every renderer shows. A stage knows the types of the stage before it and none after it.
 
+pub mod capture;
 pub mod diagnosis;
 pub mod entity;
 pub mod evidence;

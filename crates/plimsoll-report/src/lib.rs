@@ -4,6 +4,7 @@
 //! Everything in a diagnosis that came out of a cluster is untrusted. It passes [`safe`] before it
 //! is laid out, and each format escapes it once more in its own way.
 
+mod captured;
 mod cascade;
 mod digest;
 mod explain;
@@ -23,6 +24,7 @@ mod wrap;
 use std::fmt;
 use std::str::FromStr;
 
+pub use captured::captured_text;
 pub use explain::{explain_markdown, explain_text};
 pub use facts::facts_markdown;
 pub use html::html;

@@ -85,17 +85,21 @@ fn serve(mut stream: UnixStream, tls: Arc<ServerConfig>, texts: &Mutex<Texts>) -
     }
 }
 
-/// The first line of a request; the rest of its head is read and left. Byte by byte, so that nothing
-/// is taken that belongs to the next one.
+/// The first line of a request.
 fn head(stream: &mut impl Read) -> Option<String> {
+    head_of(stream)?.lines().next().map(str::to_string)
+}
+
+/// The head of a request with the empty line at its end. Byte by byte, so that nothing is taken that
+/// belongs to the next one.
+pub fn head_of(stream: &mut impl Read) -> Option<String> {
     let mut all = Vec::new();
     let mut byte = [0];
     while !all.ends_with(b"\r\n\r\n") {
         stream.read_exact(&mut byte).ok()?;
         all.push(byte[0]);
     }
-    let text = String::from_utf8(all).ok()?;
-    text.lines().next().map(str::to_string)
+    String::from_utf8(all).ok()
 }
 
 fn find(texts: &Texts, address: &str, target: &str) -> Option<Vec<u8>> {

@@ -6,6 +6,7 @@
 
 mod apiserver;
 mod etcd;
+mod faulty;
 mod kubelet;
 mod load;
 mod pki;
@@ -18,9 +19,10 @@ use anyhow::{Context, Result, bail};
 
 pub use apiserver::ApiServer;
 pub use etcd::{Etcd, EtcdCluster};
+pub use faulty::{Fault, Faulty};
 pub use kubelet::Kubelets;
 pub use load::Objects;
-pub use pki::{Authority, Identity};
+pub use pki::{Authority, Identity, VALID};
 pub use process::{Running, free_port, wait_for};
 
 /// Runs a script of `xtask/real`, which prints the folder of what it got.

@@ -49,6 +49,7 @@ use crate::location::Location;
 use crate::matcher::Matchers;
 
 pub use lines::LineScan;
+pub use private::without_secrets;
 
 /// Told how far the reading is. Called from several threads.
 pub trait Progress: Sync {
@@ -99,8 +100,18 @@ impl Given {
     }
 }
 
-/// Reads everything that is given. A source that cannot be read is a gap as long as another one can.
+/// Reads every location: a path, or `node:` and the root of a node. One that cannot be read is a gap
+/// as long as another one can.
 pub fn read(
+    locations: &[PathBuf],
+    needs: &Needs,
+    progress: &dyn Progress,
+) -> Result<Snapshot, ReadError> {
+    read_given(locations.iter().cloned().map(Given::Path).collect(), needs, progress)
+}
+
+/// The same, of sources some of which may not be files.
+pub fn read_given(
     given: Vec<Given>,
     needs: &Needs,
     progress: &dyn Progress,
@@ -129,7 +140,7 @@ impl<'n> Reader<'n> {
         Self { needs, wants: Wants::new(needs), matchers, gaps }
     }
 
-    /// As the function `read`.
+    /// As the function `read_given`.
     pub fn read(
         &self,
         given: Vec<Given>,

@@ -1,17 +1,18 @@
 //! Which sources are live, and how they come to be read.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use plimsoll_live::{Live, Patience, Request, Silent, Vantage};
+use plimsoll_live::{Live, Node, Patience, Progress, Request, Silent, Vantage};
 use plimsoll_model::Needs;
 use plimsoll_sources::Given;
 
-use crate::args::{Diagnose, Reach};
+use crate::args::{Diagnose, Reach, Talk};
 use crate::exit::Failure;
+use crate::progress::Spinner;
 
 /// Sources as they were typed, told apart.
 pub struct Sorted {
@@ -25,20 +26,39 @@ pub fn sorted(
     now: Option<jiff::Timestamp>,
 ) -> Result<Sorted, Failure> {
     let mut paths = Vec::new();
+    let mut nodes = Vec::new();
+    let mut all_nodes_as = None;
     let mut cluster = sources.is_empty().then(|| vantage(None, reach));
     for source in sources {
         let text = source.to_str().unwrap_or_default();
-        match text.strip_prefix("kube:") {
-            Some(_) if cluster.is_some() => {
+        match text.split_once(':') {
+            Some(("kube", _)) if cluster.is_some() => {
                 let message = "sources describe one cluster: give kube:CONTEXT once";
                 return Err(Failure::Usage(message.into()));
             }
-            Some(context) => cluster = Some(vantage(Some(context), reach)),
-            None => paths.push(source.clone()),
+            Some(("kube", context)) => cluster = Some(vantage(Some(context), reach)),
+            Some(("ssh", destination)) => match destination.rsplit_once('@') {
+                _ if destination.starts_with('-') || destination.is_empty() => {
+                    return Err(Failure::Usage(format!("'{text}': give a host, as ssh:core@HOST")));
+                }
+                None if destination == "all" => all_nodes_as = Some("core".into()),
+                Some((user, "all")) => all_nodes_as = Some(user.into()),
+                _ => nodes.push(Node::Ssh { destination: destination.into() }),
+            },
+            Some(("node", root)) if Node::is_running(Path::new(root)) => {
+                nodes.push(Node::Here { root: root.into() });
+            }
+            _ => paths.push(source.clone()),
         }
     }
-    let live = cluster.map(|cluster| Request {
-        cluster: Some(cluster),
+    if all_nodes_as.is_some() && cluster.is_none() {
+        cluster = Some(vantage(None, reach));
+    }
+    let is_live = cluster.is_some() || !nodes.is_empty();
+    let live = is_live.then(|| Request {
+        cluster,
+        nodes,
+        all_nodes_as,
         patience: Patience {
             request: std::time::Duration::from_secs(reach.request_timeout),
             budget: std::time::Duration::from_secs(reach.timeout),
@@ -70,6 +90,14 @@ pub fn open(request: Request) -> Result<Live, Failure> {
     })
 }
 
+/// On a terminal, what is being read.
+pub fn progress(talk: &Talk) -> Box<dyn Progress> {
+    match talk.quiet || !io::stderr().is_terminal() {
+        true => Box::new(Silent),
+        false => Box::new(Spinner::new()),
+    }
+}
+
 /// Everything that a diagnosis reads; what is live is read while it comes.
 pub fn given(args: &Diagnose, needs: &Needs) -> Result<Vec<Given>, Failure> {
     let Sorted { paths, live } = sorted(&args.sources, &args.reach, args.now)?;
@@ -80,7 +108,7 @@ pub fn given(args: &Diagnose, needs: &Needs) -> Result<Vec<Given>, Failure> {
     if let Some(request) = live {
         let live = open(request)?;
         let name = live.name().to_string();
-        let stream = live.stream(needs.clone(), Box::new(Silent), |_| ());
+        let stream = live.stream(needs.clone(), progress(&args.talk), |_| ());
         let stream: Box<dyn Read + Send> = match &args.keep {
             Some(file) => Box::new(Kept { stream, archive: Some(create(file)?) }),
             None => stream,

@@ -1,4 +1,4 @@
-//! A bar on stderr for reads that take longer than a second.
+//! On stderr: a bar for reads that take longer than a second, and what is read of a live cluster.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -41,5 +41,31 @@ impl Progress for Bar {
         if waited && self.bar.is_hidden() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
         }
+    }
+}
+
+/// Says what is read, and how many things were, until it is let go.
+pub struct Spinner(ProgressBar);
+
+impl Spinner {
+    pub fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {pos} read, now {wide_msg}") {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+}
+
+impl plimsoll_live::Progress for Spinner {
+    fn say(&self, what: &str) {
+        self.0.set_message(what.to_string());
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }

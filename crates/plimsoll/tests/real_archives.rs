@@ -8,7 +8,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use plimsoll_model::diagnosis::Verdict;
-use plimsoll_sources::{Given, NoProgress};
+use plimsoll_sources::NoProgress;
 
 fn archive(name: &str) -> Option<PathBuf> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -23,7 +23,7 @@ fn archive(name: &str) -> Option<PathBuf> {
 fn is_healthy(name: &str) {
     let Some(file) = archive(name) else { return };
     let needs = plimsoll_engine::needs(&support::PACK);
-    let snapshot = plimsoll_sources::read(vec![Given::Path(file)], &needs, &NoProgress).unwrap();
+    let snapshot = plimsoll_sources::read(&[file], &needs, &NoProgress).unwrap();
     let d = plimsoll_engine::diagnose(&support::PACK, &snapshot);
     let roots: Vec<_> = d.roots.iter().map(|root| format!("{} {}", root.id, root.entity)).collect();
     assert!(roots.is_empty(), "{name}: {roots:?}");

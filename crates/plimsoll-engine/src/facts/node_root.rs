@@ -22,10 +22,11 @@ const URL_ENV: &str = "etc/kubernetes/apiserver-url.env";
 const MANIFESTS: &str = "etc/kubernetes/manifests/";
 const CNI: &str = "etc/kubernetes/cni/net.d/";
 const CURRENT: &str = "etc/machine-config-daemon/currentconfig";
+const CONTAINERS: &str = "commands/crictl_ps";
 const SERVED: &str = "mcs-machine-config-content.json";
 
 /// What is asked of sources.
-pub const FILES: [&str; 12] = [
+pub const FILES: [&str; 15] = [
     "var/lib/kubelet/pki/kubelet-client-*.pem",
     KUBECONFIG,
     BOOTSTRAP,
@@ -38,6 +39,9 @@ pub const FILES: [&str; 12] = [
     "sos_commands/filesys/df_-al*",
     "agent-gather/df",
     "sos_commands/chrony/chronyc_tracking",
+    "commands/df",
+    "commands/chronyc_tracking",
+    CONTAINERS,
 ];
 
 /// The files of one machine, by path below its folder.
@@ -58,6 +62,7 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase) {
         root.folders(snapshot, &mut entity);
         root.configs(&mut entity);
         root.commands(&mut entity);
+        root.manifests_down(&mut entity);
         if entity.facts.is_empty() {
             continue;
         }
@@ -216,7 +221,7 @@ impl<'s> Root<'s> {
     fn commands(&self, entity: &mut Entity) {
         for (path, bytes) in &self.files {
             let text = String::from_utf8_lossy(bytes);
-            if path.contains("filesys/df_-al") || *path == "df" {
+            if path.contains("filesys/df_-al") || *path == "df" || *path == "commands/df" {
                 let disks = disks(&text);
                 if let Some((line, fullest)) = fullest(&text) {
                     entity.set("disks", Value::List(disks), self.at(path, Some(line), fullest));
@@ -225,9 +230,48 @@ impl<'s> Root<'s> {
                 && let Some((clock, line, shown)) = clock(&text)
             {
                 entity.set("clock", Value::Map(clock), self.at(path, Some(line), shown));
+            } else if *path == CONTAINERS
+                && let Some(running) = running(bytes)
+            {
+                let shown = format!("running: {}", running.join(", "));
+                entity.set("containers", running, self.at(path, None, shown));
             }
         }
     }
+
+    /// Manifests of which no container runs.
+    fn manifests_down(&self, entity: &mut Entity) {
+        let names = |fact: &str| -> Option<Vec<String>> {
+            let Some(Value::List(all)) = entity.facts.get(fact) else { return None };
+            Some(all.iter().filter_map(|one| one.text().map(str::to_string)).collect())
+        };
+        let Some((manifests, running)) = names("manifests").zip(names("containers")) else { return };
+        let is_down = |file: &&String| {
+            file.ends_with(".yaml") && !running.iter().any(|name| name == pod_of_manifest(file))
+        };
+        let down: Vec<String> = manifests.iter().filter(is_down).cloned().collect();
+        let shown = format!("of {} runs nothing", down.join(", "));
+        entity.set("manifestsDown", down, self.at(CONTAINERS, None, shown));
+    }
+
+}
+
+/// Names of the containers that run, as `crictl ps -a -o json` tells.
+fn running(json: &[u8]) -> Option<Vec<String>> {
+    let all: Json = serde_json::from_slice(json).ok()?;
+    let running = all.get("containers")?.as_array()?.iter().filter_map(|container| {
+        let runs = container["state"] == "CONTAINER_RUNNING";
+        let name = container.pointer("/metadata/name")?.as_str()?;
+        runs.then(|| clip(name))
+    });
+    let names: BTreeSet<String> = running.collect();
+    Some(names.into_iter().collect())
+}
+
+/// Of `etcd-pod.yaml`, `etcd`; of `coredns.yaml`, `coredns`.
+fn pod_of_manifest(file: &str) -> &str {
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    stem.strip_suffix("-pod").unwrap_or(stem)
 }
 
 fn exists(there: bool) -> BTreeMap<String, Value> {

@@ -87,6 +87,8 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("apiserverUrlEnv", "on disk: exists"),
             ("disks", "file systems: mount, usedPercent"),
             ("clock", "chrony: synchronised, offset in seconds"),
+            ("containers", "on the node: names of the containers that run"),
+            ("manifestsDown", "static-pod manifests on disk of which nothing runs"),
             ("answers", "whether the machine answers; no gather tells, so always unknown"),
             ("logs", "hits of signatures in the node's journals"),
         ],

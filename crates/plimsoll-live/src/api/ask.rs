@@ -13,6 +13,8 @@ use tokio::time::Instant;
 use super::words::{Trouble, answered, refusal};
 
 const TRIES: u32 = 4;
+/// Of a server that asks to come again.
+const TRIES_WHEN_BUSY: u32 = 8;
 /// No single answer of a cluster is larger; a page of five hundred pods is a tenth of it.
 const LARGEST_ANSWER: usize = 256 << 20;
 /// Of the body of a refusal.
@@ -94,14 +96,18 @@ impl Asker {
                 },
             };
             tries += 1;
-            let most = if self.is_lost() { 1 } else { TRIES };
+            let most = match trouble.status {
+                Some(429) => TRIES_WHEN_BUSY,
+                _ if self.is_lost() => 1,
+                _ => TRIES,
+            };
             if !trouble.passing || tries >= most {
                 if trouble.passing && trouble.status.is_none() {
                     self.lost.store(true, Ordering::Relaxed);
                 }
                 return Err(trouble);
             }
-            let wait = trouble.wait.unwrap_or(Duration::from_millis(250 << tries));
+            let wait = trouble.wait.unwrap_or(Duration::from_millis(250 << tries.min(4)));
             tokio::time::sleep(wait.min(left)).await;
         }
     }

@@ -18,8 +18,10 @@ pub struct Health {
     pub namespaces: BTreeSet<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeSeen {
+    /// Inside the cluster.
+    pub address: String,
     pub well: bool,
     pub control_plane: bool,
 }
@@ -46,7 +48,8 @@ impl Health {
                     labels.is_some_and(|l| l.get(format!("node-role.kubernetes.io/{role}")).is_some())
                 });
                 let name = text_at(object, "/metadata/name");
-                self.nodes.insert(name, NodeSeen { well, control_plane });
+                let address = addresses(object);
+                self.nodes.insert(name, NodeSeen { address, well, control_plane });
                 !well
             }
             ("config.openshift.io", "clusteroperators") => {
@@ -67,6 +70,12 @@ impl Health {
         };
         self.red |= red;
     }
+}
+
+fn addresses(node: &Value) -> String {
+    let all = node.pointer("/status/addresses").and_then(Value::as_array);
+    let internal = all.into_iter().flatten().find(|one| one["type"] == "InternalIP");
+    internal.map(|one| text_at(one, "/address")).unwrap_or_default()
 }
 
 fn condition<'c>(object: &'c Value, kind: &str) -> Option<&'c str> {

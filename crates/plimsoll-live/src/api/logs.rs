@@ -196,12 +196,12 @@ mod tests {
             pod("openshift-dns", "single", false, true, 0),
             pod("openshift-other", "not-asked-for", false, false, 0),
         ];
-        let bad = super::super::health::NodeSeen { well: false, control_plane: false };
-        let good = super::super::health::NodeSeen { well: true, control_plane: false };
+        let bad = super::super::health::NodeSeen::default();
+        let good = super::super::health::NodeSeen { well: true, ..bad.clone() };
         let mut health = Health::default();
         let logs = |health: &Health| wanted(&needs, &pods, health);
         assert_eq!(logs(&health).len(), 5, "of few nodes every log is read");
-        health.nodes = (0..20).map(|at| (format!("node-{at}"), good)).collect();
+        health.nodes = (0..20).map(|at| (format!("node-{at}"), good.clone())).collect();
         health.nodes.insert("node-of-on-bad-node".into(), bad);
         let logs = logs(&health);
         let shown: Vec<_> = logs.iter().map(|log| (log.pod.as_str(), log.previous)).collect();

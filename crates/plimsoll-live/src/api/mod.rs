@@ -22,7 +22,7 @@ use serde_json::Value;
 
 pub use ask::Patience;
 pub use rbac::manifests;
-pub use vantage::{Attempt, Cluster, Connection, Unusable, Vantage, connect};
+pub use vantage::{Cluster, Connection, Unusable, Vantage, connect};
 
 use crate::Progress;
 use crate::gaps::Gaps;
@@ -42,6 +42,8 @@ const LOGS_AT_ONCE: usize = 8;
 pub struct Told {
     /// `GROUP/PLURAL` of what was listed everywhere and to the end.
     pub lists: BTreeSet<String>,
+    /// Nodes with their addresses.
+    pub nodes: Vec<(String, String)>,
     /// The API was lost while it was read.
     pub lost: bool,
     pub requests: u64,
@@ -107,7 +109,9 @@ pub async fn read(
             _ => gaps.add(format!("{what} on {node}"), &why),
         }
     }
+    let nodes = health.nodes.into_iter().map(|(name, node)| (name, node.address)).collect();
     Told {
+        nodes,
         lists: reading.lists.into_inner().unwrap_or_else(PoisonError::into_inner),
         lost: reading.asker.is_lost(),
         requests: reading.asker.requests.into_inner(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use serde::Serialize;
+use plimsoll_model::capture::Attempt;
 
 use super::words::{Trouble, answered, refusal};
 
@@ -35,18 +35,6 @@ pub struct Vantage {
 /// A cluster whose API answered.
 pub struct Cluster {
     pub client: kube::Client,
-    /// The way that worked.
-    pub vantage: String,
-}
-
-/// One way to the API that was tried.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Attempt {
-    pub vantage: String,
-    pub server: String,
-    /// Absent for the way that worked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
 }
 
 /// Nothing on this side says where a cluster is.
@@ -122,7 +110,7 @@ impl Connection {
         let (vantage, server) = (way.vantage.clone(), way.server());
         let why = match answer(way.config.clone()).await {
             Ok(client) => {
-                self.cluster = Some(Cluster { client, vantage: vantage.clone() });
+                self.cluster = Some(Cluster { client });
                 None
             }
             Err(trouble) => Some(trouble.why),

@@ -14,7 +14,8 @@ const FOLDERS: [(&[&str], &str); 3] = [
 ];
 
 pub fn find(parts: &[&str]) -> Option<Found> {
-    let at = (0..parts.len()).find(|at| is_known(&parts[*at..]))?;
+    let is_told = |at: usize| matches!(parts[at..], ["commands", _]) && is_captured(&parts[..at]);
+    let at = (0..parts.len()).find(|at| is_known(&parts[*at..]) || is_told(*at))?;
     let rest = &parts[at..];
     let kind = match rest {
         ["etc", "hostname"] => Kind::HostName,
@@ -25,13 +26,20 @@ pub fn find(parts: &[&str]) -> Option<Found> {
         _ => Kind::Other,
     };
     let sos = at.checked_sub(1).and_then(|above| host_of(parts[above]));
+    // In a capture, files of a node and what commands said there stand below its name.
+    let captured = is_captured(&parts[..at]).then(|| parts[at - 1].to_string());
     // A sosreport leaves files out as it sees fit.
     let whole = FOLDERS
         .iter()
         .find(|(folder, _)| sos.is_none() && rest.starts_with(folder))
         .map(|(_, name)| *name);
     let layout = if sos.is_some() { Layout::Sosreport } else { Layout::Node };
-    Some(Found { kind, layout, machine: Some(Inside { below: rest.len(), name: sos, whole }) })
+    let name = sos.or(captured);
+    Some(Found { kind, layout, machine: Some(Inside { below: rest.len(), name, whole }) })
+}
+
+fn is_captured(above: &[&str]) -> bool {
+    matches!(above, [.., "nodes", _])
 }
 
 fn is_known(parts: &[&str]) -> bool {

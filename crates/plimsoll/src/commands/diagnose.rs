@@ -18,7 +18,7 @@ pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
     let bar = (!args.talk.quiet && std::io::stderr().is_terminal()).then(Bar::new);
     let progress: &dyn Progress = bar.as_ref().map_or(&NoProgress, |bar| bar);
     let given = live::given(args, &needs)?;
-    let read = plimsoll_sources::read(given, &needs, progress);
+    let read = plimsoll_sources::read_given(given, &needs, progress);
     if let Some(bar) = &bar {
         bar.done();
     }

@@ -89,7 +89,18 @@ impl Cluster {
 }
 
 pub fn request(vantage: Vantage, now: Time) -> Request {
-    Request { cluster: Some(vantage), patience: Patience::default(), now }
+    Request {
+        cluster: Some(vantage),
+        nodes: Vec::new(),
+        all_nodes_as: None,
+        patience: Patience::default(),
+        now,
+    }
+}
+
+pub fn live(vantage: Vantage) -> (Live, Needs) {
+    let now = "2025-12-03T18:42:00Z".parse().unwrap();
+    (Live::open(request(vantage, now)).unwrap(), NEEDS.clone())
 }
 
 /// The diagnosis of what is live, and the archive that it was made of.

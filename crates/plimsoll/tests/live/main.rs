@@ -5,13 +5,15 @@ mod support;
 
 mod cluster;
 mod equal;
+mod trouble;
 
 use libtest_mimic::{Arguments, Trial};
 
 fn main() {
     let arguments = Arguments::from_args();
     let cluster = cluster::shared();
-    let trials: Vec<Trial> = equal::trials(&cluster);
+    let mut trials: Vec<Trial> = trouble::trials(&cluster);
+    trials.extend(equal::trials(&cluster));
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Programs that were started end with it.
     drop(cluster);

@@ -1,0 +1,261 @@
+//! Ways to the API that do not work, and APIs that work half: each is told by its name, and what is
+//! left is read.
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+use plimsoll_live::{Account, Live, Patience, Request, Silent, Vantage};
+use plimsoll_rig::{Authority, Fault, Faulty, VALID, free_port};
+
+use crate::cluster::{Cluster, Shared, diagnose_live, live, request, trial};
+use crate::support::NEEDS;
+
+const NAMES: [&str; 2] = ["localhost", "127.0.0.1"];
+
+pub fn trials(shared: &Shared) -> Vec<Trial> {
+    let with = |name: &str, run: fn(&mut Cluster)| {
+        trial(format!("trouble/{name}"), shared, move |mut cluster| {
+            run(&mut cluster);
+            Ok(())
+        })
+    };
+    vec![
+        with("nothing-listens", nothing_listens),
+        with("nothing-answers", nothing_answers),
+        with("certificates", certificates),
+        with("strange-credential", strange_credential),
+        with("control-plane-directly", control_plane_directly),
+        with("kubeconfigs-of-a-master", kubeconfigs_of_a_master),
+        with("half-the-rights", half_the_rights),
+        with("overloaded", overloaded),
+        with("failing", failing),
+        with("slow", slow),
+        with("cut", cut),
+        with("killed-in-the-middle", killed_in_the_middle),
+    ]
+}
+
+fn base() -> plimsoll_lab::Tree {
+    let text = include_str!("../../../../fixtures/incidents/healthy.md");
+    plimsoll_lab::parse_cases(text).unwrap()[0].tree().unwrap()
+}
+
+/// A kubeconfig of the administrator for another address.
+fn by(cluster: &Cluster, server: &str, authority: &str) -> Vantage {
+    let admin = cluster.server.authority.sign(("admin", &["system:masters"]), &[], VALID).unwrap();
+    let file = cluster.server.kubeconfig("elsewhere", server, &admin, authority).unwrap();
+    Vantage { kubeconfig: Some(file), ..Vantage::default() }
+}
+
+fn trusting(cluster: &Cluster, server: &str) -> Vantage {
+    by(cluster, server, &cluster.server.authority.pem)
+}
+
+/// Why the first way did not work; and what is left is diagnosed, not refused.
+fn reason(vantage: Vantage) -> String {
+    let (live, _) = live(vantage.clone());
+    assert!(live.is_without_api());
+    let now = "2025-12-03T18:42:00Z".parse().unwrap();
+    let (diagnosis, _) = diagnose_live(request(vantage, now), &NEEDS);
+    assert!(diagnosis.sources[0].gaps.iter().any(|gap| gap.contains("the API at https://")));
+    live.attempts()[0].why.clone().unwrap()
+}
+
+fn read(live: &Live) -> Account {
+    live.write(&NEEDS, &Silent, std::io::sink()).unwrap()
+}
+
+fn refused(account: &Account) -> Vec<String> {
+    let gaps = account.gaps.iter().filter(|gap| gap.refused);
+    gaps.map(|gap| format!("{}: {}", gap.what, gap.why)).collect()
+}
+
+fn nothing_listens(cluster: &mut Cluster) {
+    let server = format!("https://127.0.0.1:{}", free_port().unwrap());
+    assert!(reason(trusting(cluster, &server)).contains("connection refused"));
+    let nowhere = reason(trusting(cluster, "https://api.nowhere.invalid:6443"));
+    assert!(nowhere.contains("does not resolve"), "{nowhere}");
+}
+
+fn nothing_answers(cluster: &mut Cluster) {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = format!("https://{}", silent.local_addr().unwrap());
+    let why = reason(trusting(cluster, &server));
+    assert!(why.contains("no answer"), "{why}");
+}
+
+fn certificates(cluster: &mut Cluster) {
+    let own = &cluster.server.authority;
+    let other = Authority::new("another-cluster").unwrap();
+    let ended = own.sign(("kube-apiserver", &[]), &NAMES, (2020, 2021)).unwrap();
+    let early = own.sign(("kube-apiserver", &[]), &NAMES, (2080, 2081)).unwrap();
+    let misnamed = own.sign(("kube-apiserver", &[]), &["api.else.example.com"], VALID).unwrap();
+    let strange = other.sign(("kube-apiserver", &[]), &NAMES, VALID).unwrap();
+    for (serving, told) in [
+        (ended, "has expired"),
+        (early, "not valid yet"),
+        (misnamed, "not for this name"),
+        (strange, "authority that the kubeconfig does not trust"),
+    ] {
+        let proxy = Faulty::start(&cluster.server, &serving, |_| Fault::None).unwrap();
+        let why = reason(trusting(cluster, &proxy.server()));
+        assert!(why.contains(told), "{told}: {why}");
+    }
+}
+
+fn strange_credential(cluster: &mut Cluster) {
+    let other = Authority::new("another-cluster").unwrap();
+    let admin = other.sign(("admin", &["system:masters"]), &[], VALID).unwrap();
+    let server = &cluster.server;
+    let file =
+        server.kubeconfig("strange", &server.server(), &admin, &server.authority.pem).unwrap();
+    let why = reason(Vantage { kubeconfig: Some(file), ..Vantage::default() });
+    assert!(why.contains("does not know the credential"), "{why}");
+}
+
+fn control_plane_directly(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let dead = format!("https://localhost:{}", free_port().unwrap());
+    let endpoints =
+        vec![format!("127.0.0.1:{}", free_port().unwrap()), format!("127.0.0.1:{}", cluster.server.port)];
+    let (live, _) = live(Vantage { endpoints, ..trusting(cluster, &dead) });
+    assert!(!live.is_without_api());
+    let why: Vec<bool> = live.attempts().iter().map(|attempt| attempt.why.is_some()).collect();
+    assert_eq!(why.iter().filter(|failed| !**failed).count(), 1, "{:?}", live.attempts());
+    // That the usual way is closed is news, and the only gap.
+    let refused = refused(&read(&live));
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert!(refused[0].contains("connection refused"), "{refused:?}");
+}
+
+fn kubeconfigs_of_a_master(cluster: &mut Cluster) {
+    let root = tempfile::TempDir::new().unwrap();
+    let folder = root.path().join(
+        "etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs",
+    );
+    fs_err::create_dir_all(&folder).unwrap();
+    let dead = format!("https://127.0.0.1:{}", free_port().unwrap());
+    for (name, vantage) in [
+        ("localhost", trusting(cluster, &dead)),
+        ("localhost-recovery", cluster.vantage()),
+    ] {
+        let file = folder.join(format!("{name}.kubeconfig"));
+        fs_err::copy(vantage.kubeconfig.unwrap(), file).unwrap();
+    }
+    let roots = vec![root.path().to_path_buf()];
+    let (live, _) = live(Vantage { roots, ..trusting(cluster, &dead) });
+    let vantages: Vec<&str> =
+        live.attempts().iter().map(|attempt| attempt.vantage.as_str()).collect();
+    assert!(!live.is_without_api(), "{vantages:?}");
+    assert_eq!(vantages.last(), Some(&"localhost-recovery.kubeconfig of this node"));
+}
+
+fn half_the_rights(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let server = &cluster.server;
+    let reader = server.authority.sign(("reader", &[]), &[], VALID).unwrap();
+    let file =
+        server.kubeconfig("reader", &server.server(), &reader, &server.authority.pem).unwrap();
+    let vantage = Vantage { kubeconfig: Some(file), ..Vantage::default() };
+    let half = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: half}\nrules:\n- apiGroups: [config.openshift.io, metal3.io]\n  resources: ['*']\n  verbs: [get, list]\n- apiGroups: ['']\n  resources: [nodes]\n  verbs: [get, list]\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: half}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: half}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]\n";
+    server.kubectl(&["apply", "-f", "-"], half).unwrap();
+    let (partly, _) = live(vantage.clone());
+    let refused_then = refused(&read(&partly));
+    let has = |what: &str| refused_then.iter().any(|gap| gap.starts_with(what));
+    assert!(has("pods: no permission") && !has("nodes:"), "{refused_then:?}");
+    assert!(refused_then.iter().all(|gap| gap.contains("capture --rbac")), "{refused_then:?}");
+    // What `capture --rbac` prints is enough, and grants only reading.
+    let mut manifests = plimsoll_live::manifests(&NEEDS);
+    manifests.push_str("---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: plimsoll-read}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: plimsoll-read}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]\n");
+    let namespaces: Vec<&str> = manifests
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("namespace: "))
+        .collect();
+    let bindings: String = namespaces
+        .iter()
+        .map(|namespace| format!("---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {{name: plimsoll-read, namespace: {namespace}}}\nroleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: plimsoll-read}}\nsubjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}}]\n"))
+        .collect();
+    let spaces: String = namespaces
+        .iter()
+        .map(|name| format!("---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n"))
+        .collect();
+    server.kubectl(&["apply", "-f", "-"], &spaces).unwrap();
+    // The server learns of new namespaces a little later.
+    let granted = || server.kubectl(&["apply", "-f", "-"], &format!("{manifests}{bindings}")).is_ok();
+    plimsoll_rig::wait_for("the roles", Duration::from_secs(20), granted).unwrap();
+    server.kubectl(&["delete", "clusterrolebinding", "half"], "").unwrap();
+    let (whole, _) = live(vantage);
+    let refused = refused(&read(&whole));
+    assert!(refused.is_empty(), "{refused:?}");
+}
+
+/// The account of a reading through a proxy with these faults.
+fn through(cluster: &Cluster, rule: impl Fn(&str) -> Fault + Send + Sync + 'static) -> Account {
+    let serving = cluster.server.authority.sign(("proxy", &[]), &NAMES, VALID).unwrap();
+    let proxy = Faulty::start(&cluster.server, &serving, rule).unwrap();
+    let patience =
+        Patience { request: Duration::from_secs(4), budget: Duration::from_secs(120) };
+    let now = "2025-12-03T18:42:00Z".parse().unwrap();
+    let cluster = Some(trusting(cluster, &proxy.server()));
+    let request = Request { cluster, nodes: Vec::new(), all_nodes_as: None, patience, now };
+    read(&Live::open(request).unwrap())
+}
+
+/// Every `nth` request for it, from the first on.
+fn every(nth: usize, fault: Fault) -> impl Fn(&str) -> Fault {
+    let count = AtomicUsize::new(0);
+    move |path| match path.starts_with("/version") {
+        true => Fault::None,
+        false if count.fetch_add(1, Ordering::Relaxed) % nth == 0 => fault,
+        false => Fault::None,
+    }
+}
+
+fn overloaded(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let account = through(cluster, every(3, Fault::Status(429)));
+    assert!(refused(&account).is_empty(), "{:?}", refused(&account));
+}
+
+fn failing(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let account = through(cluster, |path| match path.contains("/pods?") {
+        true => Fault::Status(500),
+        false => Fault::None,
+    });
+    let refused = refused(&account);
+    assert_eq!(refused, ["pods: the API server failed (500): a fault"]);
+}
+
+fn slow(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let account = through(cluster, |path| match path.contains("/events?") {
+        true => Fault::Slow(Duration::from_secs(6)),
+        false => Fault::None,
+    });
+    assert_eq!(refused(&account), ["events: no answer within 4 s"]);
+}
+
+fn cut(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let account = through(cluster, every(5, Fault::Cut(700)));
+    assert!(refused(&account).is_empty(), "{:?}", refused(&account));
+    let account = through(cluster, |path| match path.contains("/nodes?") {
+        true => Fault::Cut(700),
+        false => Fault::None,
+    });
+    let refused = refused(&account);
+    assert!(refused.len() == 1 && refused[0].starts_with("nodes: "), "{refused:?}");
+}
+
+fn killed_in_the_middle(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let (live, _) = live(cluster.vantage());
+    cluster.server.kill();
+    let account = read(&live);
+    cluster.server.restart().unwrap();
+    let refused = refused(&account);
+    assert!(refused.iter().any(|gap| gap.contains("lost while it was read")), "{refused:?}");
+}

@@ -1,0 +1,161 @@
+//! Nodes over the system's `ssh`, from a real `sshd` on loopback. What stands on the node is a folder,
+//! and the programs that only a node has are stand-ins that say what theirs would.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use plimsoll_lab::sources_of::node_root;
+use plimsoll_rig::{Running, free_port, real, wait_for};
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct Node {
+    folder: TempDir,
+    _sshd: Running,
+}
+
+fn script(file: &Path, text: &str) {
+    fs_err::write(file, format!("#!/bin/sh\n{text}\n")).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs_err::set_permissions(file, mode).unwrap();
+}
+
+fn key(file: &Path) {
+    let made = Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+        .arg(file)
+        .status()
+        .unwrap();
+    assert!(made.success());
+}
+
+impl Node {
+    fn start() -> Self {
+        real("apt.sh", &["openssh-server", "openssh-client"]).unwrap();
+        let folder = TempDir::new().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let show = |path: PathBuf| path.display().to_string();
+        fs_err::create_dir_all(at("remote")).unwrap();
+        fs_err::create_dir_all(at("bin")).unwrap();
+        key(&at("host"));
+        key(&at("user"));
+        let port = free_port().unwrap();
+        let path = format!("{}:/usr/bin:/bin", show(at("remote")));
+        let config = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\nSetEnv PLIMSOLL_ROOT={} PATH={path}\n",
+            show(at("host")),
+            show(at("user.pub")),
+            show(at("root")),
+        );
+        fs_err::write(at("sshd_config"), config).unwrap();
+        fs_err::create_dir_all("/run/sshd").unwrap();
+        let mut command = Command::new("/usr/sbin/sshd");
+        command.arg("-D").arg("-e").arg("-f").arg(at("sshd_config"));
+        let sshd = Running::start(&mut command, &at("sshd.log")).unwrap();
+        let client = format!(
+            "Host master-1\n  HostName 127.0.0.1\n  Port {port}\n  User root\n  IdentityFile {}\n  IdentitiesOnly yes\n  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\nHost nowhere\n  HostName 127.0.0.1\n  Port {}\n",
+            show(at("user")),
+            free_port().unwrap()
+        );
+        fs_err::write(at("ssh_config"), client).unwrap();
+        // The one of the system, with the config of the test in place of the user's.
+        let ssh = format!("exec /usr/bin/ssh -F {} \"$@\"", show(at("ssh_config")));
+        script(&at("bin/ssh"), &ssh);
+        script(&at("remote/sudo"), "exit 1");
+        script(&at("remote/hostname"), "echo master-1");
+        script(&at("remote/chronyc"), "[ \"$1\" = tracking ] || exit 1\necho 'Leap status     : Not synchronised'");
+        script(&at("remote/df"), "echo 'Filesystem 1024-blocks Used Available Capacity Mounted on'\necho '/dev/sda4 1000 990 10 99% /var'");
+        script(&at("remote/crictl"), "[ \"$2\" = -a ] || exit 0\necho '{\"containers\": [{\"metadata\": {\"name\": \"kube-apiserver\"}, \"state\": \"CONTAINER_RUNNING\"}, {\"metadata\": {\"name\": \"etcd\"}, \"state\": \"CONTAINER_EXITED\"}]}'");
+        script(&at("remote/journalctl"), "[ \"$2\" = kubelet ] && cat \"$PLIMSOLL_ROOT/kubelet.log\"\nexit 0");
+        let node = Self { folder, _sshd: sshd };
+        wait_for("sshd", Duration::from_secs(20), || node.ssh(&["true"])).unwrap();
+        node
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn ssh(&self, command: &[&str]) -> bool {
+        let mut ssh = Command::new(self.at("bin/ssh"));
+        ssh.args(["-o", "BatchMode=yes", "master-1"]).args(command);
+        ssh.output().is_ok_and(|output| output.status.success())
+    }
+
+    /// Exit code and answer of `plimsoll`, with this `ssh` before the system's.
+    fn plimsoll(&self, arguments: &[&str]) -> (i32, String) {
+        let path = format!("{}:{}", self.at("bin").display(), std::env::var("PATH").unwrap());
+        let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("PATH", path)
+            .env("KUBECONFIG", "/nowhere")
+            .output()
+            .unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    }
+
+    /// What stands on the disk of master-1 in the incident of the anonymous kubelet.
+    fn lay_out(&self) {
+        let text = include_str!("../../../fixtures/incidents/four-hours.md");
+        let gather = plimsoll_lab::parse_cases(text).unwrap()[0].tree().unwrap();
+        plimsoll_lab::write_folder(&node_root(&gather, "master-1"), &self.at("root")).unwrap();
+        let journal = gather
+            .iter()
+            .find(|(path, _)| path.ends_with("masters/kubelet_service.log"))
+            .map(|(_, text)| String::from_utf8_lossy(text).into_owned())
+            .unwrap();
+        let own: String = journal
+            .lines()
+            .filter(|line| line.contains(" master-1 "))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        fs_err::write(self.at("root/kubelet.log"), own).unwrap();
+        let manifests = self.at("root/etc/kubernetes/manifests");
+        fs_err::create_dir_all(&manifests).unwrap();
+        for name in ["etcd-pod.yaml", "kube-apiserver-pod.yaml"] {
+            fs_err::write(manifests.join(name), "password: hunter2\n").unwrap();
+        }
+    }
+}
+
+fn active(answer: &Value) -> Vec<String> {
+    let states = answer["states"].as_array().unwrap().iter();
+    let states = states.filter(|state| state["status"] == "active");
+    states.map(|state| format!("{} {}", state["id"].as_str().unwrap(), state["entity"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn a_node_is_read_over_ssh_and_its_capture_tells_the_same() {
+    let node = Node::start();
+    node.lay_out();
+    let now = ["--now", "2025-12-03T18:42:00Z"];
+    let (code, live) =
+        node.plimsoll(&[&["diagnose", "ssh:master-1", "--keep", "kept.tar.gz", "--output", "json"][..], &now].concat());
+    assert_eq!(code, 1, "{live}");
+    let answer: Value = serde_json::from_str(&live).unwrap();
+    let active = active(&answer);
+    for state in ["kubelet-anonymous Node/master-1", "node-disk-full Node/master-1"] {
+        assert!(active.iter().any(|is| is == state), "{state}: {active:#?}");
+    }
+    let (_, kept) = node.plimsoll(&["diagnose", "kept.tar.gz", "--output", "json"]);
+    assert_eq!(kept, live, "what was kept tells the same, byte for byte");
+    let (code, account) =
+        node.plimsoll(&[&["capture", "ssh:master-1", "-o", "captured.tar.gz"][..], &now].concat());
+    assert_eq!(code, 0, "{account}");
+    let (_, captured) = node.plimsoll(&["diagnose", "captured.tar.gz", "--output", "json"]);
+    assert_eq!(captured, live);
+    let unpacked = Command::new("tar").args(["xzOf", "captured.tar.gz"]).current_dir(node.folder.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&unpacked.stdout);
+    assert!(!text.contains("PRIVATE KEY") && !text.contains("hunter2"), "no secret is in it");
+    assert!(text.contains("BEGIN CERTIFICATE"));
+}
+
+#[test]
+fn a_node_that_does_not_answer_is_a_gap_and_says_why() {
+    let node = Node::start();
+    let (code, answer) = node.plimsoll(&["diagnose", "ssh:nowhere", "--output", "json"]);
+    assert_eq!(code, 3, "{answer}");
+    assert!(answer.contains("node nowhere: ssh: connect to host 127.0.0.1") && answer.contains("Connection refused"), "{answer}");
+}
