@@ -6,14 +6,17 @@
 
 mod api;
 mod archive;
+mod bmcs;
 mod gaps;
 mod node;
 mod pipe;
+mod probes;
 
 use std::io::{self, Read, Write};
 
 use futures::StreamExt;
 
+use plimsoll_bmc::Target;
 use plimsoll_model::Time;
 use plimsoll_model::capture::{Attempt, Missing};
 use plimsoll_model::snapshot::Needs;
@@ -22,6 +25,7 @@ use serde_json::json;
 use crate::api::{Connection, Told};
 use crate::archive::{Archive, Out};
 use crate::gaps::Gaps;
+use crate::probes::Outside;
 
 pub use node::Node;
 pub use api::{Patience, Unusable, Vantage, manifests};
@@ -47,6 +51,11 @@ pub struct Request {
     pub nodes: Vec<Node>,
     /// As this user, every node that the API names is read over `ssh`.
     pub all_nodes_as: Option<String>,
+    pub bmcs: Vec<Target>,
+    /// The BMCs of the cluster's BareMetalHosts, by the secrets that they name.
+    pub bmcs_of_cluster: bool,
+    /// Whether names and ports of the cluster are probed from here.
+    pub probes: bool,
     pub patience: Patience,
     /// Time of the reading.
     pub now: Time,
@@ -92,6 +101,7 @@ impl Live {
             (Some(connection), _) => &connection.name,
             (None, Some(Node::Ssh { .. })) => "ssh",
             (None, Some(Node::Here { .. })) => "node",
+            (None, None) if !self.request.bmcs.is_empty() => "bmc",
             (None, None) => "live",
         }
     }
@@ -144,8 +154,9 @@ impl Live {
         let told = self.read_api(needs, &out, gaps, progress).await;
         let mut nodes = self.request.nodes.clone();
         if let Some(user) = &self.request.all_nodes_as {
-            let named = told.nodes.iter().filter(|(_, address)| !address.is_empty());
-            nodes.extend(named.map(|(_, address)| Node::Ssh { destination: format!("{user}@{address}") }));
+            nodes.extend(told.nodes.iter().map(|node| Node::Ssh {
+                destination: format!("{user}@{}", node.address),
+            }));
             if told.nodes.is_empty() {
                 gaps.add("nodes over ssh", "the API named none; give each as ssh:HOST");
             }
@@ -156,8 +167,41 @@ impl Live {
             progress.say(&format!("node {}", node.name()));
             async move { tokio::task::spawn_blocking(move || node::read(&node, limit, &out, &gaps)).await }
         });
-        futures::stream::iter(reads).buffer_unordered(NODES_AT_ONCE).collect::<Vec<_>>().await;
+        let nodes = futures::stream::iter(reads).buffer_unordered(NODES_AT_ONCE);
+        let bmcs = self.read_bmcs(&told, &out, gaps, progress);
+        let probes = self.probe(&told, &out, progress);
+        futures::join!(nodes.collect::<Vec<_>>(), bmcs, probes);
         told
+    }
+
+    async fn read_bmcs(&self, told: &Told, out: &Out, gaps: &Gaps, progress: &dyn Progress) {
+        let mut targets = self.request.bmcs.clone();
+        let cluster = self.connection.as_ref().and_then(|connection| connection.cluster.as_ref());
+        if let (true, Some(cluster)) = (self.request.bmcs_of_cluster, cluster) {
+            let (patience, hosts) = (self.request.patience, &told.cluster.hosts);
+            targets.extend(api::bmc_targets(cluster, patience, hosts, gaps).await);
+        }
+        bmcs::read(&targets, out, gaps, progress).await;
+    }
+
+    async fn probe(&self, told: &Told, out: &Out, progress: &dyn Progress) {
+        let (true, Some(connection)) = (self.request.probes, &self.connection) else { return };
+        let seen = &told.cluster;
+        let trusted = connection.trusted.clone().map(|pem| ("kubeconfig".to_string(), pem));
+        let url: Option<http::Uri> = seen.api_url.parse().ok();
+        let host = url.as_ref().and_then(http::Uri::host);
+        let host = host.or(connection.server.as_ref().map(|(host, _)| host.as_str()));
+        let outside = Outside {
+            domain: host.and_then(probes::domain_of),
+            server: connection.server.clone(),
+            api_vips: seen.api_vips.clone(),
+            ingress_vips: seen.ingress_vips.clone(),
+            nodes: told.nodes.clone(),
+            bundles: trusted.into_iter().chain(seen.bundles.iter().cloned()).collect(),
+        };
+        let here = self.request.nodes.iter().any(|node| matches!(node, Node::Here { .. }));
+        let vantage = if here { "node" } else { "workstation" };
+        probes::read(&outside, vantage, self.request.now, out, progress).await;
     }
 
     async fn read_api(&self, needs: &Needs, out: &Out, gaps: &Gaps, progress: &dyn Progress) -> Told {

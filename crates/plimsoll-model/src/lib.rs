@@ -10,6 +10,7 @@ pub mod entity;
 pub mod evidence;
 pub mod fact;
 pub mod knowledge;
+pub mod moves;
 pub mod redact;
 pub mod snapshot;
 

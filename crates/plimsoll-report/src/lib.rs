@@ -14,6 +14,7 @@ mod html;
 mod json;
 mod knowledge;
 mod markdown;
+mod moves;
 mod ring;
 mod safe;
 mod text;
@@ -31,6 +32,7 @@ pub use html::html;
 pub use json::json;
 pub use knowledge::{index_markdown, list_text};
 pub use markdown::markdown;
+pub use moves::moves_text;
 pub use text::{EvidenceShown, TextOptions, text};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

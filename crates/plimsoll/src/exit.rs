@@ -1,7 +1,12 @@
 //! Every exit code, in one place. They are a contract with scripts.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+/// A file that is being written: half of it is worth nothing.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// How a command ended when it did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +43,29 @@ impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Failure::Internal(error)
     }
+}
+
+/// Notes what has to go when the program is interrupted; `None` when it is done.
+pub fn unfinished(file: Option<&Path>) {
+    *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = file.map(Path::to_path_buf);
+}
+
+/// 130: Ctrl-C, after what is unfinished was taken away.
+pub fn end_on_interrupt() {
+    std::thread::spawn(|| {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+            return;
+        };
+        if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+            let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(file) = unfinished.take() {
+                let _ = fs_err::remove_file(file);
+            }
+            anstream::eprintln!();
+            #[expect(clippy::exit, reason = "nothing else ends the other threads")]
+            std::process::exit(130);
+        }
+    });
 }
 
 pub fn finish(result: Result<Outcome, Failure>) -> ExitCode {

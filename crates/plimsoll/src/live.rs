@@ -10,8 +10,9 @@ use plimsoll_live::{Live, Node, Patience, Progress, Request, Silent, Vantage};
 use plimsoll_model::Needs;
 use plimsoll_sources::Given;
 
+use crate::bmcs;
 use crate::args::{Diagnose, Reach, Talk};
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 use crate::progress::Spinner;
 
 /// Sources as they were typed, told apart.
@@ -28,6 +29,8 @@ pub fn sorted(
     let mut paths = Vec::new();
     let mut nodes = Vec::new();
     let mut all_nodes_as = None;
+    let mut bmcs = Vec::new();
+    let mut bmcs_of_cluster = false;
     let mut cluster = sources.is_empty().then(|| vantage(None, reach));
     for source in sources {
         let text = source.to_str().unwrap_or_default();
@@ -48,17 +51,22 @@ pub fn sorted(
             Some(("node", root)) if Node::is_running(Path::new(root)) => {
                 nodes.push(Node::Here { root: root.into() });
             }
+            Some(("bmc", "cluster")) => bmcs_of_cluster = true,
+            Some(("bmc", file)) => bmcs.extend(bmcs::targets(Path::new(file))?),
             _ => paths.push(source.clone()),
         }
     }
-    if all_nodes_as.is_some() && cluster.is_none() {
+    if (all_nodes_as.is_some() || bmcs_of_cluster) && cluster.is_none() {
         cluster = Some(vantage(None, reach));
     }
-    let is_live = cluster.is_some() || !nodes.is_empty();
+    let is_live = cluster.is_some() || !nodes.is_empty() || !bmcs.is_empty();
     let live = is_live.then(|| Request {
         cluster,
         nodes,
         all_nodes_as,
+        bmcs,
+        bmcs_of_cluster,
+        probes: !reach.no_probe,
         patience: Patience {
             request: std::time::Duration::from_secs(reach.request_timeout),
             budget: std::time::Duration::from_secs(reach.timeout),
@@ -118,7 +126,37 @@ pub fn given(args: &Diagnose, needs: &Needs) -> Result<Vec<Given>, Failure> {
     Ok(given)
 }
 
-pub type NewArchive = GzEncoder<File>;
+/// An archive that gets its name when it is finished.
+pub struct NewArchive {
+    packer: GzEncoder<File>,
+    part: PathBuf,
+    file: PathBuf,
+}
+
+impl NewArchive {
+    /// Gives its size.
+    pub fn finish(self) -> io::Result<u64> {
+        let written = self.packer.finish()?;
+        written.sync_all()?;
+        fs_err::rename(&self.part, &self.file)?;
+        exit::unfinished(None);
+        Ok(written.metadata()?.len())
+    }
+
+    pub fn give_up(&self) {
+        let _ = fs_err::remove_file(&self.part);
+    }
+}
+
+impl Write for NewArchive {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.packer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.packer.flush()
+    }
+}
 
 /// A new file that only its owner can read. One that is there already is left alone.
 pub fn create(file: &Path) -> Result<NewArchive, Failure> {
@@ -126,11 +164,20 @@ pub fn create(file: &Path) -> Result<NewArchive, Failure> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(file) {
-        Ok(new) => Ok(GzEncoder::new(new, Compression::default())),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(Failure::Usage(format!("{} exists already", file.display())))
+    let exists = |path: &Path| Failure::Usage(format!("{} exists already", path.display()));
+    if fs_err::symlink_metadata(file).is_ok() {
+        return Err(exists(file));
+    }
+    let mut part = file.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    match options.open(&part) {
+        Ok(new) => {
+            exit::unfinished(Some(&part));
+            let packer = GzEncoder::new(new, Compression::default());
+            Ok(NewArchive { packer, part, file: file.into() })
         }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists(&part)),
         Err(error) => Err(Failure::Unreadable(format!("cannot write {}: {error}", file.display()))),
     }
 }
@@ -148,7 +195,7 @@ impl Read for Kept {
             Some(archive) if count > 0 => archive.write_all(&buffer[..count])?,
             _ => {
                 if let Some(archive) = self.archive.take() {
-                    archive.finish()?.sync_all()?;
+                    archive.finish()?;
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! The command line: the only crate that reads the environment, prints, and decides exit codes.
 
 mod args;
+mod bmcs;
 mod commands;
 mod config;
 mod exit;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return exit::usage(&error),
     };
+    exit::end_on_interrupt();
     let result = match &args.command {
         Command::Diagnose(diagnose) => commands::diagnose::run(diagnose),
         Command::Capture(capture) => commands::capture::run(capture),

@@ -2,6 +2,7 @@
 //! would hold them. What cannot be read is a gap; one refusal does not stop the rest.
 
 mod ask;
+mod cluster_seen;
 mod discovery;
 mod health;
 mod journals;
@@ -16,7 +17,10 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use futures::StreamExt;
+use plimsoll_bmc::{Secret, Target};
 use plimsoll_model::snapshot::Needs;
 use serde_json::Value;
 
@@ -26,8 +30,10 @@ pub use vantage::{Cluster, Connection, Unusable, Vantage, connect};
 
 use crate::Progress;
 use crate::gaps::Gaps;
+use crate::probes::NodeAt;
 use crate::archive::Out;
 use ask::Asker;
+pub use cluster_seen::{ClusterSeen, HostSeen};
 use health::Health;
 use logs::PodSeen;
 use plan::Want;
@@ -42,8 +48,8 @@ const LOGS_AT_ONCE: usize = 8;
 pub struct Told {
     /// `GROUP/PLURAL` of what was listed everywhere and to the end.
     pub lists: BTreeSet<String>,
-    /// Nodes with their addresses.
-    pub nodes: Vec<(String, String)>,
+    pub nodes: Vec<NodeAt>,
+    pub cluster: ClusterSeen,
     /// The API was lost while it was read.
     pub lost: bool,
     pub requests: u64,
@@ -57,6 +63,7 @@ pub struct Reading<'r> {
     gaps: &'r Gaps,
     pods: Mutex<Vec<PodSeen>>,
     health: Mutex<Health>,
+    cluster: Mutex<ClusterSeen>,
     lists: Mutex<BTreeSet<String>>,
     /// Logs that could not be read, by their node and the reason.
     unread: Mutex<BTreeMap<(String, Option<u16>, String), usize>>,
@@ -78,6 +85,7 @@ pub async fn read(
         gaps,
         pods: Mutex::default(),
         health: Mutex::default(),
+        cluster: Mutex::default(),
         lists: Mutex::default(),
         unread: Mutex::default(),
     };
@@ -109,14 +117,55 @@ pub async fn read(
             _ => gaps.add(format!("{what} on {node}"), &why),
         }
     }
-    let nodes = health.nodes.into_iter().map(|(name, node)| (name, node.address)).collect();
+    let nodes = health.nodes.into_iter().filter(|(_, node)| !node.address.is_empty());
+    let nodes = nodes.map(|(name, node)| NodeAt {
+        name,
+        address: node.address,
+        control_plane: node.control_plane,
+    });
+    let nodes = nodes.collect();
+    let cluster = std::mem::take(&mut *lock(&reading.cluster));
     Told {
         nodes,
+        cluster,
         lists: reading.lists.into_inner().unwrap_or_else(PoisonError::into_inner),
         lost: reading.asker.is_lost(),
         requests: reading.asker.requests.into_inner(),
         bytes: reading.asker.bytes.into_inner(),
     }
+}
+
+/// The targets behind BareMetalHosts. Credentials are read for this and kept nowhere.
+pub async fn bmc_targets(
+    cluster: &Cluster,
+    patience: Patience,
+    hosts: &[HostSeen],
+    gaps: &Gaps,
+) -> Vec<Target> {
+    let asker = Asker::new(cluster.client.clone(), patience);
+    let mut targets = Vec::new();
+    for host in hosts {
+        let HostSeen { name, namespace, address, credentials, verify } = host;
+        let path = format!("/api/v1/namespaces/{namespace}/secrets/{credentials}");
+        let secret = asker.json::<Value>(&path, "application/json").await;
+        let value = |key: &str| {
+            let encoded = text_at(secret.as_ref().ok()?, &format!("/data/{key}"));
+            let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
+            Some(text.trim_end_matches('\n').to_string()).filter(|text| !text.is_empty())
+        };
+        if let Err(trouble) = &secret {
+            gaps.add(format!("secret {credentials} of the BMC of {name}"), &trouble.why);
+        }
+        targets.push(Target {
+            name: name.clone(),
+            address: address.clone(),
+            username: value("username"),
+            password: value("password").map(Secret::new),
+            verify: *verify,
+            ca_pem: None,
+        });
+    }
+    targets
 }
 
 impl Reading<'_> {
@@ -140,6 +189,7 @@ impl Reading<'_> {
             lock(&self.pods).extend(pod);
         }
         lock(&self.health).object(&want.group, &want.plural, item);
+        lock(&self.cluster).object(&want.group, &want.plural, item);
     }
 }
 

@@ -47,9 +47,9 @@ pub struct Connection {
     pub name: String,
     pub cluster: Option<Cluster>,
     pub attempts: Vec<Attempt>,
-    /// Certificates of the authority that the kubeconfig trusts, and the host of its server.
+    /// Certificates of the authority that the kubeconfig trusts, and its server.
     pub trusted: Option<String>,
-    pub host: Option<String>,
+    pub server: Option<(String, u16)>,
 }
 
 /// One way that may be tried.
@@ -71,13 +71,15 @@ pub async fn connect(wish: &Vantage) -> Result<Connection, Unusable> {
         cluster: None,
         attempts: Vec::new(),
         trusted: None,
-        host: None,
+        server: None,
     };
     let mut ways = Vec::new();
     let missing = match usual {
         Ok(way) => {
             connection.name.clone_from(&way.vantage);
-            connection.host = way.config.cluster_url.host().map(str::to_string);
+            let url = &way.config.cluster_url;
+            connection.server =
+                url.host().map(|host| (host.to_string(), url.port_u16().unwrap_or(443)));
             connection.trusted = way.config.root_cert.as_ref().map(|all| pem(all));
             ways.push(way);
             None

@@ -12,7 +12,10 @@ use super::{DataOutput, Reach, Talk};
 /// 66 nothing to read from.
 #[derive(Debug, Args)]
 pub struct Capture {
-    /// kube:CONTEXT for a context of the kubeconfig; without any, the current one
+    /// kube:CONTEXT for a context of the kubeconfig (without any source, the current
+    /// one); ssh:[USER@]HOST for a node over ssh, ssh:all for all that the API names;
+    /// node:ROOT for the node this runs on; bmc:FILE for BMCs over Redfish,
+    /// bmc:cluster for those of the cluster's BareMetalHosts
     #[arg(value_name = "SOURCE")]
     pub sources: Vec<PathBuf>,
 

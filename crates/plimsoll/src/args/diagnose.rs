@@ -16,8 +16,10 @@ pub struct Diagnose {
     /// `openshift-install gather bootstrap`, an agent-gather, a sosreport, an
     /// insights archive, the installer's folder. Or a text: .openshift_install.log,
     /// the console log of a machine. node:ROOT is the root of a node, such as
-    /// node:/host. kube:CONTEXT is the cluster behind a context of the kubeconfig;
-    /// without any source, the current one. Several sources describe one cluster.
+    /// node:/host. Live: kube:CONTEXT is the cluster behind a context of the
+    /// kubeconfig (without any source, the current one), ssh:[USER@]HOST a node over
+    /// ssh, ssh:all every node that the API names, bmc:FILE BMCs over Redfish,
+    /// bmc:cluster those of its BareMetalHosts. Several sources describe one cluster.
     #[arg(value_name = "SOURCE")]
     pub sources: Vec<PathBuf>,
 
@@ -29,8 +31,12 @@ pub struct Diagnose {
     #[arg(long, value_name = "N|all", num_args = 0..=1, default_missing_value = "all")]
     pub evidence: Option<ShownEvidence>,
 
+    /// Diagnose live sources again every so many seconds and show what moved
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "30", value_parser = clap::value_parser!(u64).range(1..=86400))]
+    pub follow: Option<u64>,
+
     /// Keep what was read of live sources in this archive, as 'capture' does
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "follow")]
     pub keep: Option<PathBuf>,
 
     /// Take this as the time of the gather

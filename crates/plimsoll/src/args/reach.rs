@@ -14,6 +14,10 @@ pub struct Reach {
     #[arg(long, value_name = "ADDRESS")]
     pub endpoint: Vec<String>,
 
+    /// Do not probe names and ports of the cluster from here
+    #[arg(long)]
+    pub no_probe: bool,
+
     /// Seconds that one request may take
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub request_timeout: u64,

@@ -58,14 +58,17 @@ fn write(
     file: &Path,
 ) -> Result<(Account, u64), Failure> {
     let failed = |error: std::io::Error| {
-        let _ = fs_err::remove_file(file);
         Failure::Unreadable(format!("cannot write {}: {error}", file.display()))
     };
     let mut archive = live::create(file)?;
     let progress = live::progress(&args.talk);
-    let account = live.write(needs, &*progress, &mut archive).map_err(failed)?;
+    let account = match live.write(needs, &*progress, &mut archive) {
+        Ok(account) => account,
+        Err(error) => {
+            archive.give_up();
+            return Err(failed(error));
+        }
+    };
     drop(progress);
-    let written = archive.finish().map_err(failed)?;
-    written.sync_all().map_err(failed)?;
-    Ok((account, written.metadata().map_err(failed)?.len()))
+    Ok((account, archive.finish().map_err(failed)?))
 }

@@ -1,6 +1,9 @@
 use std::io::IsTerminal;
+use std::time::Duration;
 
+use plimsoll_engine::{Pack, Suppression};
 use plimsoll_model::diagnosis::Verdict;
+use plimsoll_model::moves::Moves;
 use plimsoll_model::{Diagnosis, Needs};
 use plimsoll_report::{EvidenceShown, TextOptions};
 use plimsoll_sources::{NoProgress, Progress};
@@ -8,22 +11,14 @@ use plimsoll_sources::{NoProgress, Progress};
 use crate::args::{Diagnose, Output, ShownEvidence};
 use crate::exit::{Failure, Outcome};
 use crate::live;
-use crate::output::{print, text_options};
+use crate::output::{note, print, text_options};
 use crate::progress::Bar;
 
 pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
     let suppressions = crate::config::suppressions(args.config.as_deref())?;
     let pack = crate::knowledge::load(&args.pack)?;
     let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
-    let bar = (!args.talk.quiet && std::io::stderr().is_terminal()).then(Bar::new);
-    let progress: &dyn Progress = bar.as_ref().map_or(&NoProgress, |bar| bar);
-    let given = live::given(args, &needs)?;
-    let read = plimsoll_sources::read_given(given, &needs, progress);
-    if let Some(bar) = &bar {
-        bar.done();
-    }
-    let snapshot = read.map_err(|error| Failure::Unreadable(error.to_string()))?;
-    let diagnosis = plimsoll_engine::diagnose_accepting(&pack, &snapshot, &suppressions);
+    let diagnosis = diagnosis(args, &pack, &needs, &suppressions)?;
     if let Some(ShownEvidence::Root(number)) = args.evidence
         && number > diagnosis.roots.len()
     {
@@ -31,7 +26,54 @@ pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
         return Err(Failure::Usage(message));
     }
     print(&render(args, &diagnosis))?;
-    Ok(outcome(&diagnosis))
+    match args.follow {
+        Some(seconds) => follow(args, &pack, &needs, &suppressions, diagnosis, seconds),
+        None => Ok(outcome(&diagnosis)),
+    }
+}
+
+/// Again and again, until somebody stops it.
+fn follow(
+    args: &Diagnose,
+    pack: &Pack,
+    needs: &Needs,
+    suppressions: &[Suppression],
+    mut before: Diagnosis,
+    seconds: u64,
+) -> Result<Outcome, Failure> {
+    if live::sorted(&args.sources, &args.reach, args.now)?.live.is_none() {
+        return Err(Failure::Usage("--follow needs a live source, such as kube:CONTEXT".into()));
+    }
+    note(&args.talk, &format!("again every {seconds} s; Ctrl-C ends it"));
+    loop {
+        std::thread::sleep(Duration::from_secs(seconds));
+        let now = diagnosis(args, pack, needs, suppressions)?;
+        let moves = Moves::between(&before, &now);
+        if !moves.is_none() {
+            print(&match args.output {
+                Output::Json => plimsoll_report::json(&moves),
+                _ => plimsoll_report::moves_text(&moves, &text_options(&args.talk)),
+            })?;
+        }
+        before = now;
+    }
+}
+
+fn diagnosis(
+    args: &Diagnose,
+    pack: &Pack,
+    needs: &Needs,
+    suppressions: &[Suppression],
+) -> Result<Diagnosis, Failure> {
+    let bar = (!args.talk.quiet && std::io::stderr().is_terminal()).then(Bar::new);
+    let progress: &dyn Progress = bar.as_ref().map_or(&NoProgress, |bar| bar);
+    let given = live::given(args, needs)?;
+    let read = plimsoll_sources::read_given(given, needs, progress);
+    if let Some(bar) = &bar {
+        bar.done();
+    }
+    let snapshot = read.map_err(|error| Failure::Unreadable(error.to_string()))?;
+    Ok(plimsoll_engine::diagnose_accepting(pack, &snapshot, suppressions))
 }
 
 fn render(args: &Diagnose, diagnosis: &Diagnosis) -> String {

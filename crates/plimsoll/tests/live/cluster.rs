@@ -93,6 +93,9 @@ pub fn request(vantage: Vantage, now: Time) -> Request {
         cluster: Some(vantage),
         nodes: Vec::new(),
         all_nodes_as: None,
+        bmcs: Vec::new(),
+        bmcs_of_cluster: false,
+        probes: false,
         patience: Patience::default(),
         now,
     }

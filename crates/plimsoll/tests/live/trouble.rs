@@ -198,8 +198,8 @@ fn through(cluster: &Cluster, rule: impl Fn(&str) -> Fault + Send + Sync + 'stat
     let patience =
         Patience { request: Duration::from_secs(4), budget: Duration::from_secs(120) };
     let now = "2025-12-03T18:42:00Z".parse().unwrap();
-    let cluster = Some(trusting(cluster, &proxy.server()));
-    let request = Request { cluster, nodes: Vec::new(), all_nodes_as: None, patience, now };
+    let cluster = trusting(cluster, &proxy.server());
+    let request = Request { patience, ..request(cluster, now) };
     read(&Live::open(request).unwrap())
 }
 

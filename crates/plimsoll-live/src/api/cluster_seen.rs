@@ -1,0 +1,120 @@
+//! What the API told of the cluster itself that others go on with: where it is reached, whom it trusts,
+//! and where the BMCs of its hosts are.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::text_at;
+
+/// A host whose BMC can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostSeen {
+    pub name: String,
+    pub namespace: String,
+    pub address: String,
+    /// The secret with its credentials.
+    pub credentials: String,
+    pub verify: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ClusterSeen {
+    pub hosts: Vec<HostSeen>,
+    pub api_url: String,
+    pub api_vips: Vec<String>,
+    pub ingress_vips: Vec<String>,
+    /// Certificates of authorities, by who trusts them.
+    pub bundles: Vec<(String, String)>,
+}
+
+impl ClusterSeen {
+    pub fn object(&mut self, group: &str, plural: &str, object: &Value) {
+        let name = text_at(object, "/metadata/name");
+        match (group, plural) {
+            ("metal3.io", "baremetalhosts") => self.hosts.extend(host(object)),
+            ("config.openshift.io", "infrastructures") => {
+                self.api_url = text_at(object, "/status/apiServerURL");
+                self.api_vips = vips(object, "apiServerInternalIP");
+                self.ingress_vips = vips(object, "ingressIP");
+            }
+            ("core", "configmaps") if name == "root-ca" => {
+                let pem = text_at(object, "/data/ca.crt");
+                if !pem.is_empty() {
+                    self.bundles.push(("root-ca".into(), pem));
+                }
+            }
+            ("core", "secrets") => {
+                if let Some(pool) = name.strip_suffix("-user-data")
+                    && let Some(pem) = pointer_authorities(object)
+                {
+                    self.bundles.push((format!("user-data/{pool}"), pem));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn host(object: &Value) -> Option<HostSeen> {
+    let text = |pointer: &str| text_at(object, pointer);
+    let address = text("/spec/bmc/address");
+    let lax = object.pointer("/spec/bmc/disableCertificateVerification");
+    (!address.is_empty()).then(|| HostSeen {
+        name: text("/metadata/name"),
+        namespace: text("/metadata/namespace"),
+        credentials: text("/spec/bmc/credentialsName"),
+        verify: lax.and_then(Value::as_bool) != Some(true),
+        address,
+    })
+}
+
+fn vips(object: &Value, key: &str) -> Vec<String> {
+    let platforms = object.pointer("/status/platformStatus").and_then(Value::as_object);
+    let on_premises = platforms.into_iter().flatten().map(|(_, platform)| platform);
+    let found = on_premises.filter_map(|platform| {
+        let list = platform.get(format!("{key}s")).and_then(Value::as_array);
+        match list {
+            Some(list) => Some(list.iter().filter_map(Value::as_str).map(str::to_string).collect()),
+            None => platform.get(key).and_then(Value::as_str).map(|vip| vec![vip.to_string()]),
+        }
+    });
+    found.collect::<Vec<Vec<String>>>().concat()
+}
+
+/// The authorities that a new machine is told to trust.
+fn pointer_authorities(secret: &Value) -> Option<String> {
+    let data = STANDARD.decode(text_at(secret, "/data/userData")).ok()?;
+    let config: Value = serde_json::from_slice(&data).ok()?;
+    let all = config.pointer("/ignition/security/tls/certificateAuthorities")?.as_array()?;
+    let pems = all.iter().filter_map(|authority| {
+        let source = authority["source"].as_str()?;
+        let encoded = source.split_once("base64,")?.1;
+        String::from_utf8(STANDARD.decode(encoded).ok()?).ok()
+    });
+    let all: String = pems.collect();
+    (!all.is_empty()).then_some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_cluster_is_reached_and_trusted_by_is_noticed() {
+        let mut seen = ClusterSeen::default();
+        seen.object("config.openshift.io", "infrastructures", &json!({"status": {
+            "apiServerURL": "https://api.lab.example.com:6443",
+            "platformStatus": {"type": "BareMetal", "baremetal": {
+                "apiServerInternalIPs": ["192.0.2.5"], "ingressIP": "192.0.2.6"}}}}));
+        let pointer = json!({"ignition": {"security": {"tls": {"certificateAuthorities": [
+            {"source": format!("data:text/plain;base64,{}", STANDARD.encode("PEM"))}]}}}});
+        let data = json!({"userData": STANDARD.encode(pointer.to_string())});
+        let secret = json!({"metadata": {"name": "worker-user-data"}, "data": data});
+        seen.object("core", "secrets", &secret);
+        assert_eq!((seen.api_vips, seen.ingress_vips), (vec!["192.0.2.5".into()], vec!["192.0.2.6".into()]));
+        assert_eq!(seen.bundles, [("user-data/worker".to_string(), "PEM".to_string())]);
+    }
+}
