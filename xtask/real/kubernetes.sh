@@ -13,6 +13,7 @@ missing=()
 for program in "$@"; do [ -x "$home/$program" ] || missing+=("$program"); done
 if [ ${#missing[@]} -eq 0 ]; then echo "$home"; exit 0; fi
 echo "building ${missing[*]}: about three minutes, once" >&2
+sh "$(dirname "$0")/apt.sh" dpkg-dev python3-pip >&2
 
 work=$(mktemp -d "$home/build.XXXXXX")
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT

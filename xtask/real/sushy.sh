@@ -7,7 +7,7 @@ folder="${PLIMSOLL_LAB:-$HOME/.cache/plimsoll-lab}/sushy-$version"
 emulator="$folder/bin/sushy-emulator"
 
 if [ ! -e "$folder/.complete" ]; then
-    command -v python3 >/dev/null || { echo "python3 is not installed" >&2; exit 1; }
+    sh "$(dirname "$0")/apt.sh" python3 python3-venv >&2
     mkdir -p "$(dirname "$folder")"
     # Two callers at once: the second waits, and finds it done.
     exec 9>"$folder.lock"

@@ -28,7 +28,10 @@ const ANSWERED: &[i32] = &[0, 1, 3];
 const SEARCHED: &[i32] = &[0, 1];
 
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    pub what: Option<What>,
     /// Size of the synthetic must-gather: 64MiB, 1GiB.
     #[arg(long, default_value = "1GiB")]
     pub size: Size,
@@ -47,6 +50,47 @@ pub struct Args {
     /// Measure this binary instead of a release build.
     #[arg(long, value_name = "FILE")]
     pub binary: Option<PathBuf>,
+}
+
+#[derive(clap::Subcommand)]
+pub enum What {
+    /// A large cluster on a real API server, against `kubectl get` of the same kinds.
+    Live(Live),
+}
+
+#[derive(clap::Args)]
+pub struct Live {
+    #[arg(long, default_value_t = 500)]
+    pub nodes: usize,
+    #[arg(long, default_value_t = 20_000)]
+    pub pods: usize,
+    /// Best of so many rounds.
+    #[arg(long, default_value_t = 2)]
+    pub rounds: u32,
+    /// Measure this binary instead of a release build.
+    #[arg(long, value_name = "FILE")]
+    pub binary: Option<PathBuf>,
+}
+
+/// It links the parts that the tests start, so it is a program of its own.
+fn live(args: &Live) -> Result<()> {
+    let plimsoll = match &args.binary {
+        Some(binary) => binary.clone(),
+        None => release_build()?,
+    };
+    let mut command = shell::cargo();
+    command.args([
+        "run",
+        "--quiet",
+        "--locked",
+        "--package",
+        "plimsoll-rig",
+        "--bin",
+        "bench-live",
+    ]);
+    command.arg("--").arg(plimsoll);
+    command.args([args.nodes.to_string(), args.pods.to_string(), args.rounds.to_string()]);
+    shell::run(&mut command)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +114,9 @@ impl FromStr for Size {
 }
 
 pub fn run(args: &Args) -> Result<()> {
+    if let Some(What::Live(live_args)) = &args.what {
+        return live(live_args);
+    }
     let bench = Bench::new(args)?;
     let mut missed = bench.compare(args.size)?;
     // Another binary is a look at something else; the bars are about a release build.
@@ -86,6 +133,11 @@ pub fn run(args: &Args) -> Result<()> {
         bail!("{} of the bars are missed", missed.len());
     }
     Ok(())
+}
+
+fn release_build() -> Result<PathBuf> {
+    shell::run(shell::cargo().args(["build", "--release", "-q", "-p", "plimsoll"]))?;
+    Ok(shell::root().join("target/release/plimsoll"))
 }
 
 struct Bench {
@@ -105,10 +157,7 @@ impl Bench {
         fs::write(&patterns, logs::PATTERNS.join("\n") + "\n")?;
         let plimsoll = match &args.binary {
             Some(binary) => root.join(binary),
-            None => {
-                shell::run(shell::cargo().args(["build", "--release", "-q", "-p", "plimsoll"]))?;
-                root.join("target/release/plimsoll")
-            }
+            None => release_build()?,
         };
         Ok(Self {
             patterns: utf8(&patterns)?,

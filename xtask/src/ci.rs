@@ -153,6 +153,7 @@ fn fuzz_parsers() -> Result<()> {
 fn bench_smoke() -> Result<()> {
     shell::run(shell::cargo().args(["build", "--locked", "--quiet", "-p", "plimsoll"]))?;
     bench::run(&bench::Args {
+        what: None,
         size: bench::Size(64 << 20),
         rounds: 1,
         keep: None,

@@ -7,7 +7,9 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use fs_err as fs;
 use plimsoll_model::Diagnosis;
+use plimsoll_model::capture::Captured;
 use plimsoll_model::knowledge::{Explained, Knowledge};
+use plimsoll_model::moves::Moves;
 
 use crate::shell;
 
@@ -42,9 +44,11 @@ pub fn run(check: bool) -> Result<()> {
 /// The schemas: path in the repository, and what must stand there.
 fn schemas() -> Result<Vec<(String, String)>> {
     let schemas = [
+        ("captured", Captured::json_schema()),
         ("diagnosis", Diagnosis::json_schema()),
         ("explain", Explained::json_schema()),
         ("knowledge", Knowledge::json_schema()),
+        ("moves", Moves::json_schema()),
     ];
     let file = |(name, schema): (&str, _)| -> Result<(String, String)> {
         let path = format!("docs/schema/{name}.v1.schema.json");

@@ -30,7 +30,11 @@ pub fn out() -> (Out, Receiver<Member>) {
 }
 
 impl Out {
-    pub async fn add(&self, path: impl Into<String>, text: impl Into<Vec<u8>>) -> Result<(), Closed> {
+    pub async fn add(
+        &self,
+        path: impl Into<String>,
+        text: impl Into<Vec<u8>>,
+    ) -> Result<(), Closed> {
         let member = Member { path: path.into(), bytes: text.into() };
         self.0.send(member).await.map_err(|_| Closed)
     }

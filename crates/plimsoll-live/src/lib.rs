@@ -27,8 +27,8 @@ use crate::archive::{Archive, Out};
 use crate::gaps::Gaps;
 use crate::probes::Outside;
 
-pub use node::Node;
 pub use api::{Patience, Unusable, Vantage, manifests};
+pub use node::Node;
 
 const NODES_AT_ONCE: usize = 8;
 
@@ -154,9 +154,11 @@ impl Live {
         let told = self.read_api(needs, &out, gaps, progress).await;
         let mut nodes = self.request.nodes.clone();
         if let Some(user) = &self.request.all_nodes_as {
-            nodes.extend(told.nodes.iter().map(|node| Node::Ssh {
-                destination: format!("{user}@{}", node.address),
-            }));
+            nodes.extend(
+                told.nodes
+                    .iter()
+                    .map(|node| Node::Ssh { destination: format!("{user}@{}", node.address) }),
+            );
             if told.nodes.is_empty() {
                 gaps.add("nodes over ssh", "the API named none; give each as ssh:HOST");
             }
@@ -165,7 +167,9 @@ impl Live {
         let reads = nodes.into_iter().map(|node| {
             let (out, gaps) = (out.clone(), gaps.clone());
             progress.say(&format!("node {}", node.name()));
-            async move { tokio::task::spawn_blocking(move || node::read(&node, limit, &out, &gaps)).await }
+            async move {
+                tokio::task::spawn_blocking(move || node::read(&node, limit, &out, &gaps)).await
+            }
         });
         let nodes = futures::stream::iter(reads).buffer_unordered(NODES_AT_ONCE);
         let bmcs = self.read_bmcs(&told, &out, gaps, progress);
@@ -204,14 +208,19 @@ impl Live {
         probes::read(&outside, vantage, self.request.now, out, progress).await;
     }
 
-    async fn read_api(&self, needs: &Needs, out: &Out, gaps: &Gaps, progress: &dyn Progress) -> Told {
+    async fn read_api(
+        &self,
+        needs: &Needs,
+        out: &Out,
+        gaps: &Gaps,
+        progress: &dyn Progress,
+    ) -> Told {
         let Some(connection) = &self.connection else { return Told::default() };
         let mut attempts = connection.attempts.clone();
         let told = match &connection.cluster {
             Some(cluster) => {
                 let patience = self.request.patience;
-                let told =
-                    api::read(cluster, needs, patience, out.clone(), gaps, progress).await;
+                let told = api::read(cluster, needs, patience, out.clone(), gaps, progress).await;
                 if told.lost {
                     let lost = "it answered first and was lost while it was read";
                     attempts.last_mut().into_iter().for_each(|last| last.why = Some(lost.into()));

@@ -132,14 +132,23 @@ impl Outside {
         for host in servers {
             let headers = Headers(vec![(IGNITION.0.into(), IGNITION.1.into())]);
             probes.push(self.tls(host, MACHINE_CONFIG, internal));
-            probes.push(Probe::Http(get(host, MACHINE_CONFIG, internal, "/config/worker", headers)));
+            probes.push(Probe::Http(get(
+                host,
+                MACHINE_CONFIG,
+                internal,
+                "/config/worker",
+                headers,
+            )));
         }
         probes
     }
 
     fn tls(&self, host: &str, port: u16, name: Option<&str>) -> Probe {
-        let bundles: Arc<[Bundle]> =
-            self.bundles.iter().map(|(name, pem)| Bundle::from_pem(name.clone(), pem.as_bytes())).collect();
+        let bundles: Arc<[Bundle]> = self
+            .bundles
+            .iter()
+            .map(|(name, pem)| Bundle::from_pem(name.clone(), pem.as_bytes()))
+            .collect();
         let target = Target::new(host, port);
         Probe::Tls(TlsProbe { target, name: name.map(str::to_string), bundles })
     }

@@ -32,6 +32,17 @@ pub struct Captured {
     pub gaps: Vec<Missing>,
 }
 
+impl Captured {
+    /// The published schema of this format.
+    pub fn json_schema() -> serde_json::Value {
+        crate::diagnosis::titled(
+            schemars::schema_for!(Captured),
+            CAPTURED_SCHEMA,
+            "Plimsoll capture",
+        )
+    }
+}
+
 /// One way to the API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {

@@ -75,6 +75,11 @@ impl Moves {
         }
     }
 
+    /// The published schema of this format.
+    pub fn json_schema() -> serde_json::Value {
+        crate::diagnosis::titled(schemars::schema_for!(Moves), MOVES_SCHEMA, "Plimsoll moves")
+    }
+
     pub fn is_none(&self) -> bool {
         self.verdict.0 == self.verdict.1 && self.roots.is_empty() && self.states.is_empty()
     }

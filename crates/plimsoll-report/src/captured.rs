@@ -17,7 +17,11 @@ pub fn captured_text(captured: &Captured, options: &TextOptions) -> String {
     let size = format!("{} packed into {}", words::bytes(*bytes), words::bytes(*packed));
     let files = words::counted(usize::try_from(*files).unwrap_or(usize::MAX), "file");
     let taken = format!("{}, {}", safe::line(name), when::full(captured.now));
-    page.paragraph(2, &format!("{taken}: {files}, {size}, {} requests", words::count(*requests)), 2);
+    page.paragraph(
+        2,
+        &format!("{taken}: {files}, {size}, {} requests", words::count(*requests)),
+        2,
+    );
     for attempt in &captured.attempts {
         if let Some(why) = &attempt.why {
             let at = format!("{} ({})", safe::line(&attempt.vantage), safe::line(&attempt.server));

@@ -39,6 +39,9 @@ pub struct ApiServer {
 impl ApiServer {
     /// With an etcd of its own, below `folder`.
     pub fn start(folder: &Path) -> Result<Self> {
+        if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
+            real("apt.sh", &["kubernetes-client"])?;
+        }
         let program = real("kubernetes.sh", &["kube-apiserver"])?.join("kube-apiserver");
         let etcd = Etcd::start(folder)?;
         let authority = Authority::new("kube-apiserver-lb-signer")?;

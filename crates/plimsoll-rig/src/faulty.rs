@@ -8,7 +8,9 @@ use std::time::Duration;
 use anyhow::Result;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use rustls::{
+    ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned,
+};
 
 use crate::apiserver::ApiServer;
 use crate::kubelet::head_of;
@@ -72,9 +74,7 @@ impl Faulty {
     }
 }
 
-fn parts(
-    identity: &Identity,
-) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
+fn parts(identity: &Identity) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
     let certificate = CertificateDer::from_pem_slice(identity.certificate.as_bytes())?;
     Ok((vec![certificate], PrivateKeyDer::from_pem_slice(identity.key.as_bytes())?))
 }

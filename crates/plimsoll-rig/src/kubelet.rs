@@ -66,7 +66,8 @@ fn tls(identity: &Identity) -> Result<ServerConfig> {
 /// A tunnel is asked for first; then the one asked for speaks through it.
 fn serve(mut stream: UnixStream, tls: Arc<ServerConfig>, texts: &Mutex<Texts>) -> Option<()> {
     let tunnel = head(&mut stream)?;
-    let address = tunnel.split(' ').nth(1)?.rsplit_once(':')?.0.trim_matches(['[', ']']).to_string();
+    let address =
+        tunnel.split(' ').nth(1)?.rsplit_once(':')?.0.trim_matches(['[', ']']).to_string();
     stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").ok()?;
     let mut stream = StreamOwned::new(ServerConnection::new(tls).ok()?, stream);
     loop {
@@ -78,8 +79,11 @@ fn serve(mut stream: UnixStream, tls: Arc<ServerConfig>, texts: &Mutex<Texts>) -
             None => ("404 Not Found", b"not here".to_vec()),
         };
         let length = body.len();
-        write!(stream, "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n")
-            .ok()?;
+        write!(
+            stream,
+            "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n"
+        )
+        .ok()?;
         stream.write_all(&body).ok()?;
         stream.flush().ok()?;
     }
@@ -104,9 +108,8 @@ pub fn head_of(stream: &mut impl Read) -> Option<String> {
 
 fn find(texts: &Texts, address: &str, target: &str) -> Option<Vec<u8>> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let value = |key: &str| {
-        query.split('&').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='))
-    };
+    let value =
+        |key: &str| query.split('&').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='));
     let text = if let Some(log) = path.strip_prefix("/containerLogs/") {
         texts.logs.get(&(log.to_string(), value("previous") == Some("true")))?
     } else if path.starts_with("/logs/journal") {

@@ -5,6 +5,7 @@
 //! keep their uid and their times, which no client may set, and twenty thousand pods take seconds.
 
 mod apiserver;
+mod definitions;
 mod etcd;
 mod faulty;
 mod kubelet;
@@ -18,6 +19,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 pub use apiserver::ApiServer;
+pub use definitions::definitions;
 pub use etcd::{Etcd, EtcdCluster};
 pub use faulty::{Fault, Faulty};
 pub use kubelet::Kubelets;
@@ -28,7 +30,8 @@ pub use process::{Running, free_port, wait_for};
 /// Runs a script of `xtask/real`, which prints the folder of what it got.
 pub fn real(script: &str, arguments: &[&str]) -> Result<PathBuf> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../xtask/real").join(script);
-    let output = Command::new("bash").arg(&file).args(arguments).output().context(script.to_string())?;
+    let output =
+        Command::new("bash").arg(&file).args(arguments).output().context(script.to_string())?;
     if !output.status.success() {
         bail!("{script}: {}", String::from_utf8_lossy(&output.stderr));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use plimsoll_model::snapshot::{Era, LogOrigin, Needs};
+use plimsoll_model::snapshot::{Document, Era, LogOrigin, Needs};
 use plimsoll_yaml::{Kind, Limits, Node};
 use serde_json::{Map, Value, json};
 
@@ -46,11 +46,15 @@ impl Objects {
     pub fn of_gather(files: &BTreeMap<String, Vec<u8>>, needs: &Needs) -> Result<Self> {
         let snapshot = plimsoll_sources::read_tree("gather", files, needs);
         let mut objects = Self::default();
-        for document in &snapshot.documents {
+        // The API server itself says which of its extensions answer, and here none does.
+        let own = |document: &&Document| &*document.group != "apiregistration.k8s.io";
+        for document in snapshot.documents.iter().filter(own) {
             let node = plimsoll_yaml::parse(&document.text, &Limits::OBJECT)
                 .map_err(|error| anyhow::anyhow!("{}: {error}", document.path))?;
             let object = value(&node);
-            objects.push(&document.group, &document.plural, object).context(document.path.to_string())?;
+            objects
+                .push(&document.group, &document.plural, object)
+                .context(document.path.to_string())?;
         }
         for log in &snapshot.logs {
             let Some(text) = files.get(log.path.as_ref()) else { continue };
@@ -73,7 +77,9 @@ impl Objects {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
         let name = text("/metadata/name").context("no name")?;
         if (group, plural) == ("core", "nodes") {
-            for address in object.pointer("/status/addresses").and_then(Value::as_array).into_iter().flatten() {
+            for address in
+                object.pointer("/status/addresses").and_then(Value::as_array).into_iter().flatten()
+            {
                 if let Some(address) = address["address"].as_str() {
                     self.texts.nodes.insert(address.into(), name.into());
                 }

@@ -85,5 +85,6 @@ fn password(file: &Path, bmc: &Node) -> Result<Option<Secret>, String> {
 /// A file that is named from another one.
 fn beside(file: &Path, named: &str) -> Result<String, String> {
     let path = file.parent().unwrap_or(Path::new("")).join(named);
-    fs_err::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+    fs_err::read_to_string(&path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))
 }

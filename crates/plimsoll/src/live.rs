@@ -10,8 +10,8 @@ use plimsoll_live::{Live, Node, Patience, Progress, Request, Silent, Vantage};
 use plimsoll_model::Needs;
 use plimsoll_sources::Given;
 
-use crate::bmcs;
 use crate::args::{Diagnose, Reach, Talk};
+use crate::bmcs;
 use crate::exit::{self, Failure};
 use crate::progress::Spinner;
 

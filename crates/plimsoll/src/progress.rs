@@ -50,7 +50,9 @@ pub struct Spinner(ProgressBar);
 impl Spinner {
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {pos} read, now {wide_msg}") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{spinner} {elapsed} {pos} read, now {wide_msg}")
+        {
             bar.set_style(style);
         }
         Self(bar)

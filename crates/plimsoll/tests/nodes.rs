@@ -64,10 +64,22 @@ impl Node {
         script(&at("bin/ssh"), &ssh);
         script(&at("remote/sudo"), "exit 1");
         script(&at("remote/hostname"), "echo master-1");
-        script(&at("remote/chronyc"), "[ \"$1\" = tracking ] || exit 1\necho 'Leap status     : Not synchronised'");
-        script(&at("remote/df"), "echo 'Filesystem 1024-blocks Used Available Capacity Mounted on'\necho '/dev/sda4 1000 990 10 99% /var'");
-        script(&at("remote/crictl"), "[ \"$2\" = -a ] || exit 0\necho '{\"containers\": [{\"metadata\": {\"name\": \"kube-apiserver\"}, \"state\": \"CONTAINER_RUNNING\"}, {\"metadata\": {\"name\": \"etcd\"}, \"state\": \"CONTAINER_EXITED\"}]}'");
-        script(&at("remote/journalctl"), "[ \"$2\" = kubelet ] && cat \"$PLIMSOLL_ROOT/kubelet.log\"\nexit 0");
+        script(
+            &at("remote/chronyc"),
+            "[ \"$1\" = tracking ] || exit 1\necho 'Leap status     : Not synchronised'",
+        );
+        script(
+            &at("remote/df"),
+            "echo 'Filesystem 1024-blocks Used Available Capacity Mounted on'\necho '/dev/sda4 1000 990 10 99% /var'",
+        );
+        script(
+            &at("remote/crictl"),
+            "[ \"$2\" = -a ] || exit 0\necho '{\"containers\": [{\"metadata\": {\"name\": \"kube-apiserver\"}, \"state\": \"CONTAINER_RUNNING\"}, {\"metadata\": {\"name\": \"etcd\"}, \"state\": \"CONTAINER_EXITED\"}]}'",
+        );
+        script(
+            &at("remote/journalctl"),
+            "[ \"$2\" = kubelet ] && cat \"$PLIMSOLL_ROOT/kubelet.log\"\nexit 0",
+        );
         let node = Self { folder, _sshd: sshd };
         wait_for("sshd", Duration::from_secs(20), || node.ssh(&["true"])).unwrap();
         node
@@ -123,7 +135,11 @@ impl Node {
 fn active(answer: &Value) -> Vec<String> {
     let states = answer["states"].as_array().unwrap().iter();
     let states = states.filter(|state| state["status"] == "active");
-    states.map(|state| format!("{} {}", state["id"].as_str().unwrap(), state["entity"].as_str().unwrap())).collect()
+    states
+        .map(|state| {
+            format!("{} {}", state["id"].as_str().unwrap(), state["entity"].as_str().unwrap())
+        })
+        .collect()
 }
 
 #[test]
@@ -131,8 +147,10 @@ fn a_node_is_read_over_ssh_and_its_capture_tells_the_same() {
     let node = Node::start();
     node.lay_out();
     let now = ["--now", "2025-12-03T18:42:00Z"];
-    let (code, live) =
-        node.plimsoll(&[&["diagnose", "ssh:master-1", "--keep", "kept.tar.gz", "--output", "json"][..], &now].concat());
+    let (code, live) = node.plimsoll(
+        &[&["diagnose", "ssh:master-1", "--keep", "kept.tar.gz", "--output", "json"][..], &now]
+            .concat(),
+    );
     assert_eq!(code, 1, "{live}");
     let answer: Value = serde_json::from_str(&live).unwrap();
     let active = active(&answer);
@@ -146,7 +164,11 @@ fn a_node_is_read_over_ssh_and_its_capture_tells_the_same() {
     assert_eq!(code, 0, "{account}");
     let (_, captured) = node.plimsoll(&["diagnose", "captured.tar.gz", "--output", "json"]);
     assert_eq!(captured, live);
-    let unpacked = Command::new("tar").args(["xzOf", "captured.tar.gz"]).current_dir(node.folder.path()).output().unwrap();
+    let unpacked = Command::new("tar")
+        .args(["xzOf", "captured.tar.gz"])
+        .current_dir(node.folder.path())
+        .output()
+        .unwrap();
     let text = String::from_utf8_lossy(&unpacked.stdout);
     assert!(!text.contains("PRIVATE KEY") && !text.contains("hunter2"), "no secret is in it");
     assert!(text.contains("BEGIN CERTIFICATE"));
@@ -157,5 +179,9 @@ fn a_node_that_does_not_answer_is_a_gap_and_says_why() {
     let node = Node::start();
     let (code, answer) = node.plimsoll(&["diagnose", "ssh:nowhere", "--output", "json"]);
     assert_eq!(code, 3, "{answer}");
-    assert!(answer.contains("node nowhere: ssh: connect to host 127.0.0.1") && answer.contains("Connection refused"), "{answer}");
+    assert!(
+        answer.contains("node nowhere: ssh: connect to host 127.0.0.1")
+            && answer.contains("Connection refused"),
+        "{answer}"
+    );
 }

@@ -11,15 +11,23 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "plimsoll",
         &[
+            "plimsoll-bmc",
             "plimsoll-causes",
             "plimsoll-engine",
             "plimsoll-lab",
+            "plimsoll-live",
             "plimsoll-model",
             "plimsoll-report",
+            "plimsoll-rig",
             "plimsoll-sources",
             "plimsoll-yaml",
         ],
     ),
+    (
+        "plimsoll-live",
+        &["plimsoll-bmc", "plimsoll-model", "plimsoll-probe", "plimsoll-sources", "plimsoll-yaml"],
+    ),
+    ("plimsoll-rig", &["plimsoll-model", "plimsoll-sources", "plimsoll-yaml"]),
     ("plimsoll-lab", &["plimsoll-model", "plimsoll-sources", "plimsoll-yaml"]),
     (
         "plimsoll-score",

@@ -15,7 +15,7 @@ use super::words::{Trouble, answered, refusal};
 const TRIES: u32 = 4;
 /// Of a server that asks to come again.
 const TRIES_WHEN_BUSY: u32 = 8;
-/// No single answer of a cluster is larger; a page of five hundred pods is a tenth of it.
+/// No single answer of a cluster is larger; a page of a thousand pods is a tenth of it.
 const LARGEST_ANSWER: usize = 256 << 20;
 /// Of the body of a refusal.
 const LARGEST_REFUSAL: usize = 64 << 10;

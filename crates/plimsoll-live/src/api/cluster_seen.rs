@@ -105,16 +105,23 @@ mod tests {
     #[test]
     fn what_the_cluster_is_reached_and_trusted_by_is_noticed() {
         let mut seen = ClusterSeen::default();
-        seen.object("config.openshift.io", "infrastructures", &json!({"status": {
+        seen.object(
+            "config.openshift.io",
+            "infrastructures",
+            &json!({"status": {
             "apiServerURL": "https://api.lab.example.com:6443",
             "platformStatus": {"type": "BareMetal", "baremetal": {
-                "apiServerInternalIPs": ["192.0.2.5"], "ingressIP": "192.0.2.6"}}}}));
+                "apiServerInternalIPs": ["192.0.2.5"], "ingressIP": "192.0.2.6"}}}}),
+        );
         let pointer = json!({"ignition": {"security": {"tls": {"certificateAuthorities": [
             {"source": format!("data:text/plain;base64,{}", STANDARD.encode("PEM"))}]}}}});
         let data = json!({"userData": STANDARD.encode(pointer.to_string())});
         let secret = json!({"metadata": {"name": "worker-user-data"}, "data": data});
         seen.object("core", "secrets", &secret);
-        assert_eq!((seen.api_vips, seen.ingress_vips), (vec!["192.0.2.5".into()], vec!["192.0.2.6".into()]));
+        assert_eq!(
+            (seen.api_vips, seen.ingress_vips),
+            (vec!["192.0.2.5".into()], vec!["192.0.2.6".into()])
+        );
         assert_eq!(seen.bundles, [("user-data/worker".to_string(), "PEM".to_string())]);
     }
 }

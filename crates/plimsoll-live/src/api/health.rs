@@ -45,7 +45,8 @@ impl Health {
                 let well = is_well(object);
                 let control_plane = ["master", "control-plane"].iter().any(|role| {
                     let labels = object.pointer("/metadata/labels");
-                    labels.is_some_and(|l| l.get(format!("node-role.kubernetes.io/{role}")).is_some())
+                    labels
+                        .is_some_and(|l| l.get(format!("node-role.kubernetes.io/{role}")).is_some())
                 });
                 let name = text_at(object, "/metadata/name");
                 let address = addresses(object);

@@ -13,7 +13,7 @@ use super::{Reading, text_at};
 use crate::archive::Closed;
 
 /// Items of a page, by how large they are: configs may have a megabyte each.
-const PAGE: usize = 500;
+const PAGE: usize = 1000;
 const PAGE_OF_LARGE: usize = 50;
 const LARGE: [&str; 4] = ["configmaps", "machineconfigs", "secrets", "hardwaredata"];
 /// A list file above this is written as one file an object.

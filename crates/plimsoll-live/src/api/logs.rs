@@ -76,7 +76,8 @@ impl PodSeen {
             .into_iter()
             .filter_map(|key| pod.get("status")?.get(key)?.as_array())
             .flatten();
-        let started = |status: &&Value| status.pointer("/state/waiting").is_none() || restarts(status) > 0;
+        let started =
+            |status: &&Value| status.pointer("/state/waiting").is_none() || restarts(status) > 0;
         let containers: Vec<(String, u64)> = statuses
             .clone()
             .filter(started)
@@ -84,9 +85,14 @@ impl PodSeen {
             .collect();
         let owners = pod.pointer("/metadata/ownerReferences").and_then(Value::as_array);
         let phase = text_at(pod, "/status/phase");
-        let mut main = pod.pointer("/status/containerStatuses").and_then(Value::as_array).into_iter().flatten();
+        let mut main = pod
+            .pointer("/status/containerStatuses")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         let well = phase == "Succeeded"
-            || (phase == "Running" && main.all(|status| status["ready"] == true && restarts(status) == 0));
+            || (phase == "Running"
+                && main.all(|status| status["ready"] == true && restarts(status) == 0));
         Some(Self {
             namespace,
             name: text_at(pod, "/metadata/name"),

@@ -29,9 +29,9 @@ pub use rbac::manifests;
 pub use vantage::{Cluster, Connection, Unusable, Vantage, connect};
 
 use crate::Progress;
+use crate::archive::Out;
 use crate::gaps::Gaps;
 use crate::probes::NodeAt;
-use crate::archive::Out;
 use ask::Asker;
 pub use cluster_seen::{ClusterSeen, HostSeen};
 use health::Health;
@@ -41,7 +41,6 @@ use words::Trouble;
 
 const LISTS_AT_ONCE: usize = 4;
 const LOGS_AT_ONCE: usize = 8;
-
 
 /// What the API told, for those who read on from there.
 #[derive(Default)]
@@ -92,9 +91,9 @@ pub async fn read(
     let wants = plan::plan(needs);
     progress.say("what the cluster offers");
     let offers = discovery::offers(&reading.asker, &wants, gaps).await;
-    let offered = wants.iter().filter_map(|want| {
-        Some((want, offers.get(&(want.group.clone(), want.plural.clone()))?))
-    });
+    let offered = wants
+        .iter()
+        .filter_map(|want| Some((want, offers.get(&(want.group.clone(), want.plural.clone()))?)));
     let lists = offered.map(|(want, offer)| async {
         progress.say(&want.title());
         lists::read(&reading, want, offer).await;
@@ -110,7 +109,8 @@ pub async fn read(
     futures::stream::iter(reads).buffer_unordered(LOGS_AT_ONCE).collect::<()>().await;
     journals::read(&reading, &health, progress).await;
     for ((node, status, why), count) in std::mem::take(&mut *lock(&reading.unread)) {
-        let what = if count == 1 { "1 log of a pod".into() } else { format!("{count} logs of pods") };
+        let what =
+            if count == 1 { "1 log of a pod".into() } else { format!("{count} logs of pods") };
         match status {
             // The pod went while it was read, or its node did long ago.
             Some(404) => gaps.note(format!("{what} on {node}"), &why),

@@ -62,8 +62,7 @@ fn merged(needs: &[&ResourceNeed]) -> Want {
         all
     };
     let first = needs[0];
-    let everybody_drops =
-        |path: &&String| needs.iter().all(|need| need.drop.contains(path));
+    let everybody_drops = |path: &&String| needs.iter().all(|need| need.drop.contains(path));
     Want {
         group: first.group.clone(),
         plural: first.plural.clone(),
@@ -89,7 +88,10 @@ mod tests {
         let needs = |resources: Vec<ResourceNeed>| Needs { resources, ..Needs::default() };
         let two = plan(&needs(vec![need(&["b"], &["x", "y"]), need(&["a", "b"], &["y"])]));
         assert_eq!(two.len(), 1);
-        assert_eq!((&*two[0].namespaces, &*two[0].drop), (&["a".into(), "b".into()][..], &["y".into()][..]));
+        assert_eq!(
+            (&*two[0].namespaces, &*two[0].drop),
+            (&["a".into(), "b".into()][..], &["y".into()][..])
+        );
         let all = plan(&needs(vec![need(&["b"], &[]), need(&[], &[])]));
         assert!(all[0].namespaces.is_empty(), "one of them wants all");
         assert!(all[0].is_secret() && all[0].title() == "secrets" && all[0].api_group().is_empty());

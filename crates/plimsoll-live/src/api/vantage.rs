@@ -145,7 +145,9 @@ async fn usual(wish: &Vantage) -> Result<Way, Unusable> {
         Some(context) if known.contains(&context.as_str()) => context.clone(),
         Some(context) => {
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-            return Err(Unusable(format!("no context '{context}' in the kubeconfig; there are: {known}")));
+            return Err(Unusable(format!(
+                "no context '{context}' in the kubeconfig; there are: {known}"
+            )));
         }
         None => return Err(Unusable("the kubeconfig has no current context".into())),
     };

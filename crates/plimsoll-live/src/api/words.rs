@@ -76,16 +76,54 @@ fn chain(error: &dyn Error) -> String {
 /// What each way to fail is called, by what stands in the error; the first that fits.
 const WAYS: [(&[&str], &str, bool); 11] = [
     (&["connection refused"], "connection refused: nothing listens there", true),
-    (&["certificate expired", "expired"], "TLS: the server's certificate has expired, or our clock is wrong", false),
-    (&["notvalidyet", "not valid yet"], "TLS: the server's certificate is not valid yet, or our clock is wrong", false),
-    (&["notvalidforname", "not valid for name"], "TLS: the server's certificate is not for this name", false),
-    (&["unknownissuer", "unknown issuer"], "TLS: the server's certificate is signed by an authority that the kubeconfig does not trust", false),
-    (&["certificaterequired", "certificate required", "bad certificate", "certificateunknown", "unknownca"], "TLS: the server does not take the client certificate", false),
-    (&["dns error", "failed to lookup", "name or service not known"], "its name does not resolve", false),
+    (
+        &["certificate expired", "expired"],
+        "TLS: the server's certificate has expired, or our clock is wrong",
+        false,
+    ),
+    (
+        &["notvalidyet", "not valid yet"],
+        "TLS: the server's certificate is not valid yet, or our clock is wrong",
+        false,
+    ),
+    (
+        &["notvalidforname", "not valid for name"],
+        "TLS: the server's certificate is not for this name",
+        false,
+    ),
+    (
+        &["unknownissuer", "unknown issuer"],
+        "TLS: the server's certificate is signed by an authority that the kubeconfig does not trust",
+        false,
+    ),
+    (
+        &[
+            "certificaterequired",
+            "certificate required",
+            "bad certificate",
+            "certificateunknown",
+            "unknownca",
+        ],
+        "TLS: the server does not take the client certificate",
+        false,
+    ),
+    (
+        &["dns error", "failed to lookup", "name or service not known"],
+        "its name does not resolve",
+        false,
+    ),
     (&["no route to host", "network is unreachable", "unreachable"], "no route to it", true),
-    (&["http2 error", "connection lost", "goaway", "keep-alive timed out"], "http2: client connection lost", true),
+    (
+        &["http2 error", "connection lost", "goaway", "keep-alive timed out"],
+        "http2: client connection lost",
+        true,
+    ),
     (&["timed out", "timeout", "deadline"], "no answer in time", true),
-    (&["reset", "closed", "broken pipe", "incomplete", "eof", "canceled"], "the connection was lost in the middle", true),
+    (
+        &["reset", "closed", "broken pipe", "incomplete", "eof", "canceled"],
+        "the connection was lost in the middle",
+        true,
+    ),
 ];
 
 fn unanswered(chain: &str) -> Trouble {

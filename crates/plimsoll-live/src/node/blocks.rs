@@ -71,7 +71,8 @@ fn unpacked(path: String, packed: &str) -> Option<Found> {
     let mut status = None;
     // The last line tells how the command ended.
     if let Some(at) = bytes.windows(3).rposition(|window| window == b"\n@@") {
-        status = std::str::from_utf8(&bytes[at + 3..]).ok().and_then(|text| text.trim().parse().ok());
+        status =
+            std::str::from_utf8(&bytes[at + 3..]).ok().and_then(|text| text.trim().parse().ok());
         bytes.truncate(at);
         if !bytes.is_empty() && !bytes.ends_with(b"\n") {
             bytes.push(b'\n');

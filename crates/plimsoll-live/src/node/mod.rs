@@ -133,7 +133,8 @@ fn write(shown: &str, all: Vec<Found>, out: &Out, gaps: &Gaps) {
         (!name.is_empty() && name != "localhost").then_some(name)
     };
     let name = text("commands/hostname").or_else(|| text("etc/hostname"));
-    let name = name.filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)));
+    let name =
+        name.filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)));
     let Some(name) = name else {
         return gaps.add(format!("node {shown}"), "it does not tell its name");
     };
@@ -143,7 +144,9 @@ fn write(shown: &str, all: Vec<Found>, out: &Out, gaps: &Gaps) {
             gaps.note(format!("{path} of node {name}"), "the command did not succeed");
         }
         let (folder, bytes) = match path.as_str() {
-            path if path.starts_with("etcd_info/") && status != Some(0) && bytes.is_empty() => continue,
+            path if path.starts_with("etcd_info/") && status != Some(0) && bytes.is_empty() => {
+                continue;
+            }
             path if path.starts_with("etcd_info/") => (path.to_string(), bytes),
             path => {
                 let Some(bytes) = without_secrets(path, bytes) else { continue };

@@ -21,7 +21,9 @@ pub fn run(args: &Capture) -> Result<Outcome, Failure> {
         (None, Some(request)) => request,
         (Some(path), _) => {
             let shown = path.display();
-            return Err(Failure::Usage(format!("'{shown}' is no live source: it is captured already")));
+            return Err(Failure::Usage(format!(
+                "'{shown}' is no live source: it is captured already"
+            )));
         }
         (None, None) => return Err(Failure::Usage("there is nothing to capture".into())),
     };

@@ -1,30 +1,21 @@
 //! The one API server of all trials. They take turns: each has its own objects in it.
 
 use std::io::Read;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use libtest_mimic::{Failed, Trial};
 use plimsoll_lab::Tree;
 use plimsoll_live::{Live, Patience, Request, Silent, Vantage};
 use plimsoll_model::{Diagnosis, Needs, Time};
-use plimsoll_rig::{ApiServer, Objects};
+use plimsoll_rig::{ApiServer, Objects, definitions};
 use plimsoll_sources::{Given, NoProgress};
 use tempfile::TempDir;
 
 use crate::support::{NEEDS, PACK, READER};
 
-/// Resources that the packs read and whose definitions are not among the recorded ones.
-const PLAIN: [(&str, &str, &str, &str, &str); 4] = [
-    ("metal3.io", "v1alpha1", "preprovisioningimages", "PreprovisioningImage", "Namespaced"),
-    ("machine.openshift.io", "v1beta1", "machinehealthchecks", "MachineHealthCheck", "Namespaced"),
-    ("operator.openshift.io", "v1", "openshiftapiservers", "OpenShiftAPIServer", "Cluster"),
-    ("operator.openshift.io", "v1", "openshiftcontrollermanagers", "OpenShiftControllerManager", "Cluster"),
-];
-
 pub struct Cluster {
     pub server: ApiServer,
-    pub folder: TempDir,
+    _folder: TempDir,
 }
 
 pub type Shared = Arc<Mutex<Option<Cluster>>>;
@@ -41,8 +32,8 @@ pub fn turn(shared: &Shared) -> Turn<'_> {
     if cluster.is_none() {
         let folder = TempDir::new().unwrap();
         let server = ApiServer::start(folder.path()).unwrap();
-        server.define(&definitions()).unwrap();
-        *cluster = Some(Cluster { server, folder });
+        server.define(&definitions().unwrap()).unwrap();
+        *cluster = Some(Cluster { server, _folder: folder });
     }
     Turn(cluster)
 }
@@ -59,22 +50,6 @@ impl std::ops::DerefMut for Turn<'_> {
     fn deref_mut(&mut self) -> &mut Cluster {
         self.0.as_mut().unwrap()
     }
-}
-
-fn definitions() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/crds");
-    let mut files: Vec<_> =
-        fs_err::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let recorded = files.iter().filter(|file| file.extension().is_some_and(|end| end == "yaml"));
-    let recorded = recorded.map(|file| fs_err::read_to_string(file).unwrap());
-    let plain = PLAIN.iter().map(|(group, version, plural, kind, scope)| {
-        let singular = kind.to_lowercase();
-        format!(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {plural}.{group}\n  annotations: {{api-approved.kubernetes.io: unapproved}}\nspec:\n  group: {group}\n  names: {{kind: {kind}, listKind: {kind}List, plural: {plural}, singular: {singular}}}\n  scope: {scope}\n  versions:\n  - name: {version}\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}\n"
-        )
-    });
-    recorded.chain(plain).collect()
 }
 
 impl Cluster {

@@ -42,7 +42,11 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
         let shown = file.strip_prefix(&root).unwrap().display().to_string();
         let name = format!("equal/{}", shown.trim_end_matches("/tests/cases.md"));
         trials.push(trial(name, shared, move |cluster| {
-            let failures: Vec<String> = cases.iter().take(if is_incident || all { usize::MAX } else { 1 }).filter_map(|case| differs(&cluster, case)).collect();
+            let failures: Vec<String> = cases
+                .iter()
+                .take(if is_incident || all { usize::MAX } else { 1 })
+                .filter_map(|case| differs(&cluster, case))
+                .collect();
             if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
         }));
     }
@@ -55,7 +59,9 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         if path.is_dir() {
             collect(&path, files);
         } else if path.extension().is_some_and(|end| end == "md")
-            && (path.parent().is_some_and(|above| above.ends_with("tests") || above.ends_with("incidents")))
+            && (path
+                .parent()
+                .is_some_and(|above| above.ends_with("tests") || above.ends_with("incidents")))
         {
             files.push(path);
         }

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod captured;
 mod cluster;
 mod equal;
 mod trouble;
@@ -13,6 +14,7 @@ fn main() {
     let arguments = Arguments::from_args();
     let cluster = cluster::shared();
     let mut trials: Vec<Trial> = trouble::trials(&cluster);
+    trials.extend(captured::trials(&cluster));
     trials.extend(equal::trials(&cluster));
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Programs that were started end with it.

@@ -118,8 +118,10 @@ fn strange_credential(cluster: &mut Cluster) {
 fn control_plane_directly(cluster: &mut Cluster) {
     cluster.load(&base());
     let dead = format!("https://localhost:{}", free_port().unwrap());
-    let endpoints =
-        vec![format!("127.0.0.1:{}", free_port().unwrap()), format!("127.0.0.1:{}", cluster.server.port)];
+    let endpoints = vec![
+        format!("127.0.0.1:{}", free_port().unwrap()),
+        format!("127.0.0.1:{}", cluster.server.port),
+    ];
     let (live, _) = live(Vantage { endpoints, ..trusting(cluster, &dead) });
     assert!(!live.is_without_api());
     let why: Vec<bool> = live.attempts().iter().map(|attempt| attempt.why.is_some()).collect();
@@ -132,15 +134,14 @@ fn control_plane_directly(cluster: &mut Cluster) {
 
 fn kubeconfigs_of_a_master(cluster: &mut Cluster) {
     let root = tempfile::TempDir::new().unwrap();
-    let folder = root.path().join(
-        "etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs",
-    );
+    let folder = root
+        .path()
+        .join("etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs");
     fs_err::create_dir_all(&folder).unwrap();
     let dead = format!("https://127.0.0.1:{}", free_port().unwrap());
-    for (name, vantage) in [
-        ("localhost", trusting(cluster, &dead)),
-        ("localhost-recovery", cluster.vantage()),
-    ] {
+    for (name, vantage) in
+        [("localhost", trusting(cluster, &dead)), ("localhost-recovery", cluster.vantage())]
+    {
         let file = folder.join(format!("{name}.kubeconfig"));
         fs_err::copy(vantage.kubeconfig.unwrap(), file).unwrap();
     }
@@ -169,10 +170,8 @@ fn half_the_rights(cluster: &mut Cluster) {
     // What `capture --rbac` prints is enough, and grants only reading.
     let mut manifests = plimsoll_live::manifests(&NEEDS);
     manifests.push_str("---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: plimsoll-read}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: plimsoll-read}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]\n");
-    let namespaces: Vec<&str> = manifests
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("namespace: "))
-        .collect();
+    let namespaces: Vec<&str> =
+        manifests.lines().filter_map(|line| line.trim().strip_prefix("namespace: ")).collect();
     let bindings: String = namespaces
         .iter()
         .map(|namespace| format!("---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {{name: plimsoll-read, namespace: {namespace}}}\nroleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: plimsoll-read}}\nsubjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}}]\n"))
@@ -183,7 +182,8 @@ fn half_the_rights(cluster: &mut Cluster) {
         .collect();
     server.kubectl(&["apply", "-f", "-"], &spaces).unwrap();
     // The server learns of new namespaces a little later.
-    let granted = || server.kubectl(&["apply", "-f", "-"], &format!("{manifests}{bindings}")).is_ok();
+    let granted =
+        || server.kubectl(&["apply", "-f", "-"], &format!("{manifests}{bindings}")).is_ok();
     plimsoll_rig::wait_for("the roles", Duration::from_secs(20), granted).unwrap();
     server.kubectl(&["delete", "clusterrolebinding", "half"], "").unwrap();
     let (whole, _) = live(vantage);
@@ -195,8 +195,7 @@ fn half_the_rights(cluster: &mut Cluster) {
 fn through(cluster: &Cluster, rule: impl Fn(&str) -> Fault + Send + Sync + 'static) -> Account {
     let serving = cluster.server.authority.sign(("proxy", &[]), &NAMES, VALID).unwrap();
     let proxy = Faulty::start(&cluster.server, &serving, rule).unwrap();
-    let patience =
-        Patience { request: Duration::from_secs(4), budget: Duration::from_secs(120) };
+    let patience = Patience { request: Duration::from_secs(4), budget: Duration::from_secs(120) };
     let now = "2025-12-03T18:42:00Z".parse().unwrap();
     let cluster = trusting(cluster, &proxy.server());
     let request = Request { patience, ..request(cluster, now) };

@@ -1,0 +1,84 @@
+//! `bmc:FILE` from the command line, with BMCs that answer over the network.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has to stop")]
+
+use std::process::Command;
+
+use plimsoll_bmc::mock::{Certificate, Fault, Server, dell_r750};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const SYSTEM: &str = "/redfish/v1/Systems/System.Embedded.1";
+const PASSWORD: &str = "secret-of-the-bmc";
+
+fn plimsoll(folder: &TempDir, arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+        .args(arguments)
+        .current_dir(folder.path())
+        .env("KUBECONFIG", "/nowhere")
+        .env("BMC_PASSWORD", PASSWORD)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn unpacked(folder: &TempDir, member: &str) -> Value {
+    let output = Command::new("tar")
+        .args(["xzOf", "bmcs.tar.gz", &format!("capture/bmc/{member}.json")])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bmcs_are_read_compared_and_captured_without_their_passwords() {
+    let good = || Server::of(dell_r750()).credentials("admin", PASSWORD);
+    let well =
+        [good().start().await.unwrap(), good().tls(Certificate::SelfSigned).start().await.unwrap()];
+    let legacy = Fault::set("/Boot/BootSourceOverrideMode", json!("Legacy"));
+    let odd = good().fault(SYSTEM, legacy).start().await.unwrap();
+    let strict = Server::of(dell_r750()).credentials("admin", "another").start().await.unwrap();
+    let folder = TempDir::new().unwrap();
+    fs_err::write(folder.path().join("password"), format!("{PASSWORD}\n")).unwrap();
+    let hosts = format!(
+        "hosts:\n- name: master-0\n  address: {}\n  username: admin\n  passwordFile: password\n- name: master-1\n  address: {}\n  username: admin\n  passwordEnv: BMC_PASSWORD\n  disableCertificateVerification: true\n- name: master-2\n  bmc:\n    address: {}\n    username: admin\n    password: {PASSWORD}\n- name: worker-0\n  address: {}\n  username: admin\n  password: {PASSWORD}\n",
+        well[0].address(SYSTEM),
+        well[1].address(SYSTEM),
+        odd.address(SYSTEM),
+        strict.address(SYSTEM),
+    );
+    fs_err::write(folder.path().join("hosts.yaml"), hosts).unwrap();
+    let (code, account, talk) =
+        plimsoll(&folder, &["capture", "bmc:hosts.yaml", "-o", "bmcs.tar.gz"]);
+    assert_eq!(code, 0, "{account} {talk}");
+    assert_eq!(unpacked(&folder, "master-0")["auth"]["status"], "accepted");
+    assert_eq!(unpacked(&folder, "master-1")["tls"]["trusted"], false);
+    assert_eq!(unpacked(&folder, "worker-0")["auth"]["status"], "unauthorized");
+    let differences = unpacked(&folder, "differences");
+    let odd = differences.as_array().unwrap().iter().any(|one| one["odd"] == "worker-0");
+    assert!(odd, "{differences:#}");
+    let all = Command::new("tar").args(["xzOf", "bmcs.tar.gz"]).current_dir(folder.path()).output();
+    assert!(!String::from_utf8_lossy(&all.unwrap().stdout).contains(PASSWORD));
+    let (_, live, _) = plimsoll(&folder, &["diagnose", "bmcs.tar.gz", "--output", "json"]);
+    assert!(live.contains("\"kind\": \"capture\"") && !live.contains(PASSWORD), "{live}");
+}
+
+#[test]
+fn a_file_without_hosts_is_refused_with_its_line() {
+    let folder = TempDir::new().unwrap();
+    for (text, told) in [
+        ("hosts: []\n", "hosts.yaml:1: its list of hosts is empty"),
+        ("a: b\n", "hosts.yaml:1: it has no hosts"),
+        ("hosts:\n- name: x\n", "hosts.yaml:2: this host has no BMC address"),
+        ("hosts:\n- address: x\n  passwordEnv: NOT_SET_ANYWHERE\n", "$NOT_SET_ANYWHERE is not set"),
+        ("hosts:\n- address: x\n  passwordFile: none\n", "hosts.yaml:2: cannot read none"),
+        ("hosts: [\n", "cannot read hosts.yaml"),
+    ] {
+        fs_err::write(folder.path().join("hosts.yaml"), text).unwrap();
+        let (code, _, talk) = plimsoll(&folder, &["diagnose", "bmc:hosts.yaml"]);
+        assert_eq!(code, 66, "{text}: {talk}");
+        assert!(talk.contains(told), "{text}: {talk}");
+    }
+}
