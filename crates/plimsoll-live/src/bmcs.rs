@@ -2,18 +2,24 @@
 
 use plimsoll_bmc::{Patience, ReachStatus, Target, differences, read_all};
 
-use crate::Progress;
 use crate::archive::Out;
 use crate::gaps::Gaps;
+use crate::{Clock, Progress};
 
 const AT_ONCE: usize = 8;
 
-pub async fn read(targets: &[Target], out: &Out, gaps: &Gaps, progress: &dyn Progress) {
+pub async fn read(
+    targets: &[Target],
+    clock: Clock,
+    out: &Out,
+    gaps: &Gaps,
+    progress: &dyn Progress,
+) {
     if targets.is_empty() {
         return;
     }
     progress.say(&format!("{} BMCs", targets.len()));
-    let readings = read_all(targets, &Patience::default(), jiff::Timestamp::now, AT_ONCE).await;
+    let readings = read_all(targets, &Patience::default(), clock, AT_ONCE).await;
     for reading in &readings {
         if reading.reach.status != ReachStatus::Answered {
             let why = reading.reach.detail.as_deref().unwrap_or("it does not answer");

@@ -32,6 +32,9 @@ pub use node::Node;
 
 const NODES_AT_ONCE: usize = 8;
 
+/// Where the time of day comes from.
+pub type Clock = fn() -> Time;
+
 /// Told what is being read. Called from several threads.
 pub trait Progress: Send + Sync {
     fn say(&self, what: &str);
@@ -59,6 +62,8 @@ pub struct Request {
     pub patience: Patience,
     /// Time of the reading.
     pub now: Time,
+    /// What the clocks of others are held against.
+    pub clock: Clock,
 }
 
 /// What became of a reading.
@@ -185,7 +190,7 @@ impl Live {
             let (patience, hosts) = (self.request.patience, &told.cluster.hosts);
             targets.extend(api::bmc_targets(cluster, patience, hosts, gaps).await);
         }
-        bmcs::read(&targets, out, gaps, progress).await;
+        bmcs::read(&targets, self.request.clock, out, gaps, progress).await;
     }
 
     async fn probe(&self, told: &Told, out: &Out, progress: &dyn Progress) {
@@ -205,7 +210,7 @@ impl Live {
         };
         let here = self.request.nodes.iter().any(|node| matches!(node, Node::Here { .. }));
         let vantage = if here { "node" } else { "workstation" };
-        probes::read(&outside, vantage, self.request.now, out, progress).await;
+        probes::read(&outside, vantage, self.request.clock, out, progress).await;
     }
 
     async fn read_api(

@@ -12,8 +12,8 @@ use plimsoll_probe::{
     Record, Resolver, Target, TlsProbe, TlsTriesProbe, cluster_names, run,
 };
 
-use crate::Progress;
 use crate::archive::Out;
+use crate::{Clock, Progress};
 
 const API: u16 = 6443;
 const MACHINE_CONFIG: u16 = 22623;
@@ -159,13 +159,19 @@ fn get(host: &str, port: u16, name: Option<&str>, path: &str, headers: Headers) 
     HttpProbe { target: Target::new(host, port), name, tls: true, path: path.into(), headers }
 }
 
-pub async fn read(outside: &Outside, vantage: &str, now: Time, out: &Out, progress: &dyn Progress) {
-    let plan = outside.plan(now);
+pub async fn read(
+    outside: &Outside,
+    vantage: &str,
+    clock: Clock,
+    out: &Out,
+    progress: &dyn Progress,
+) {
+    let plan = outside.plan(clock());
     if plan.probes.is_empty() {
         return;
     }
     progress.say(&format!("{} probes", plan.probes.len()));
-    let answers = run(&plan, PATIENCE, vantage, jiff::Timestamp::now).await;
+    let answers = run(&plan, PATIENCE, vantage, clock).await;
     if let Ok(text) = serde_json::to_string_pretty(&Record::new(answers)) {
         let _ = out.add("probes/probes.json", text + "\n").await;
     }

@@ -71,7 +71,7 @@ fn password(file: &Path, bmc: &Node) -> Result<Option<Secret>, String> {
     let found = match (text("passwordFile"), text("passwordEnv")) {
         (Some(named), _) => Some(beside(file, named)?),
         (None, Some(variable)) => {
-            Some(std::env::var(variable).map_err(|_| format!("${variable} is not set"))?)
+            Some(environment(variable).ok_or_else(|| format!("${variable} is not set"))?)
         }
         (None, None) => text("password").map(str::to_string),
     };
@@ -80,6 +80,11 @@ fn password(file: &Path, bmc: &Node) -> Result<Option<Secret>, String> {
         Some(text) if text.len() > LONGEST_SECRET => Err("its password is no password".into()),
         found => Ok(found.map(Secret::new)),
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the user names the variable")]
+fn environment(variable: &str) -> Option<String> {
+    std::env::var(variable).ok()
 }
 
 /// A file that is named from another one.

@@ -62,7 +62,7 @@ pub fn end_on_interrupt() {
                 let _ = fs_err::remove_file(file);
             }
             anstream::eprintln!();
-            #[expect(clippy::exit, reason = "nothing else ends the other threads")]
+            #[expect(clippy::exit, clippy::disallowed_methods, reason = "the one place for it")]
             std::process::exit(130);
         }
     });

@@ -72,6 +72,7 @@ pub fn sorted(
             budget: std::time::Duration::from_secs(reach.timeout),
         },
         now: now.unwrap_or_else(whole_second),
+        clock,
     });
     Ok(Sorted { paths, live })
 }
@@ -85,9 +86,14 @@ fn vantage(context: Option<&str>, reach: &Reach) -> Vantage {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "live sources have no other time")]
+fn clock() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
 /// The time of a reading. Parts of a second tell nobody anything.
 fn whole_second() -> jiff::Timestamp {
-    let now = jiff::Timestamp::now();
+    let now = clock();
     jiff::Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 

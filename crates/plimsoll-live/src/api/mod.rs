@@ -55,6 +55,9 @@ pub struct Told {
     pub bytes: u64,
 }
 
+/// Node, status and reason of a log that could not be read.
+type Unread = (String, Option<u16>, String);
+
 pub struct Reading<'r> {
     asker: Asker,
     needs: &'r Needs,
@@ -65,7 +68,7 @@ pub struct Reading<'r> {
     cluster: Mutex<ClusterSeen>,
     lists: Mutex<BTreeSet<String>>,
     /// Logs that could not be read, by their node and the reason.
-    unread: Mutex<BTreeMap<(String, Option<u16>, String), usize>>,
+    unread: Mutex<BTreeMap<Unread, usize>>,
 }
 
 /// Objects first; then the logs of what does not look well, and of all that there is few of.

@@ -54,13 +54,11 @@ fn remove(value: &mut Value, path: &[&str]) {
 
 fn redact_texts(value: &mut Value) {
     match value {
-        Value::String(text) => {
-            // Most are names: nothing in them could be a secret.
-            if text.len() > 8 && text.contains([':', '=', '-', ' ']) {
-                let clean = redact(text);
-                if clean != *text {
-                    *text = clean.to_string();
-                }
+        // Most are names: nothing in them could be a secret.
+        Value::String(text) if text.len() > 8 && text.contains([':', '=', '-', ' ']) => {
+            let clean = redact(text);
+            if clean != *text {
+                *text = clean.to_string();
             }
         }
         Value::Array(items) => items.iter_mut().for_each(redact_texts),

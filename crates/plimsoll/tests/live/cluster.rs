@@ -73,6 +73,7 @@ pub fn request(vantage: Vantage, now: Time) -> Request {
         probes: false,
         patience: Patience::default(),
         now,
+        clock: || Time::UNIX_EPOCH,
     }
 }
 

@@ -1,5 +1,7 @@
 //! A real API server with the objects of the cases in it, read as a user's cluster would be.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has to stop")]
+
 #[path = "../support/mod.rs"]
 mod support;
 

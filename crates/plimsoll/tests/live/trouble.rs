@@ -207,7 +207,7 @@ fn every(nth: usize, fault: Fault) -> impl Fn(&str) -> Fault {
     let count = AtomicUsize::new(0);
     move |path| match path.starts_with("/version") {
         true => Fault::None,
-        false if count.fetch_add(1, Ordering::Relaxed) % nth == 0 => fault,
+        false if count.fetch_add(1, Ordering::Relaxed).is_multiple_of(nth) => fault,
         false => Fault::None,
     }
 }
