@@ -6,7 +6,7 @@ use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use plimsoll_model::capture::Attempt;
 
 use super::words::{Trouble, answered, refusal};
@@ -137,7 +137,14 @@ async fn usual(wish: &Vantage) -> Result<Way, Unusable> {
             {
                 return Ok(Way { vantage: "kube:service-account".into(), config });
             }
-            return Err(Unusable(format!("no kubeconfig: {error}")));
+            return Err(Unusable(match error {
+                KubeconfigError::ReadConfig(..) | KubeconfigError::FindPath
+                    if wish.kubeconfig.is_none() =>
+                {
+                    "no kubeconfig in $KUBECONFIG or ~/.kube/config".into()
+                }
+                error => format!("the kubeconfig cannot be used: {error}"),
+            }));
         }
     };
     let known: Vec<&str> = config.contexts.iter().map(|context| context.name.as_str()).collect();
