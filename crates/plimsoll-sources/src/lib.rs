@@ -141,11 +141,7 @@ impl<'n> Reader<'n> {
     }
 
     /// As the function `read_given`.
-    pub fn read(
-        &self,
-        given: Vec<Given>,
-        progress: &dyn Progress,
-    ) -> Result<Snapshot, ReadError> {
+    pub fn read(&self, given: Vec<Given>, progress: &dyn Progress) -> Result<Snapshot, ReadError> {
         let reading = self.reading();
         let count = given.len();
         let called: Vec<_> = given.iter().map(|one| (one.name(), one.path())).collect();

@@ -245,7 +245,9 @@ impl<'s> Root<'s> {
             let Some(Value::List(all)) = entity.facts.get(fact) else { return None };
             Some(all.iter().filter_map(|one| one.text().map(str::to_string)).collect())
         };
-        let Some((manifests, running)) = names("manifests").zip(names("containers")) else { return };
+        let Some((manifests, running)) = names("manifests").zip(names("containers")) else {
+            return;
+        };
         let is_down = |file: &&String| {
             file.ends_with(".yaml") && !running.iter().any(|name| name == pod_of_manifest(file))
         };
@@ -253,7 +255,6 @@ impl<'s> Root<'s> {
         let shown = format!("of {} runs nothing", down.join(", "));
         entity.set("manifestsDown", down, self.at(CONTAINERS, None, shown));
     }
-
 }
 
 /// Names of the containers that run, as `crictl ps -a -o json` tells.
