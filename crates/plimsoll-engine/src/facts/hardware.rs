@@ -93,7 +93,7 @@ fn facts(
 }
 
 /// `2 x SSD 480 GB, 1 x NVME 960 GB`
-fn counted(items: impl Iterator<Item = String>) -> String {
+pub fn counted(items: impl Iterator<Item = String>) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     items.for_each(|item| *counts.entry(item).or_default() += 1);
     let texts: Vec<String> =

@@ -8,6 +8,8 @@
 mod absence;
 mod admission;
 mod baremetal;
+mod bmc;
+mod bmc_parts;
 mod certificates;
 mod cluster;
 mod etcd;
@@ -75,6 +77,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     }
     etcd::extract(snapshot, &mut base, &mut problems);
     node_root::extract(snapshot, &mut base);
+    bmc::extract(snapshot, &mut base, &mut problems);
     base.entities.entry(EntityId::cluster()).or_default();
     let unread: BTreeSet<(usize, &str)> =
         problems.iter().map(|(of, gap)| (*of, gap.what.as_str())).collect();

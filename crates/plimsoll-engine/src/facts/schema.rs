@@ -187,6 +187,11 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("lastErrorEvent", "newest event of an error: reason, message, first, last"),
             ("hardware", "what it is made of, by part: maker, model, BIOS, memory, …"),
             ("differs", "parts in which it differs from siblings that agree"),
+            (
+                "bmc",
+                "what its BMC told us: reach, reachDetail, host, addressMatches (the cluster asks the same), tlsTrusted, tlsWhy, tlsEnds, auth, virtualMedia, bootOverride, systemFound, pathsOffered, vendor, product, generation, firmware, power, health, bootMode, overrideEnabled, overrideTarget, mediaInserted, secureBoot, clockOffset, nics, linksUp, noTransceiver, postState, events.critical, events.newestCritical",
+            ),
+            ("bmcDiffers", "what its BMC tells otherwise than those of all other hosts read"),
             ("events", "events by reason"),
             ("logs", "hits of signatures about the host"),
         ],

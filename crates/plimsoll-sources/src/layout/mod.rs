@@ -20,7 +20,7 @@ use crate::capture;
 use crate::private::Safe;
 
 /// Folders that stand directly in the root of a gather. Whatever comes before is arbitrary.
-const ROOT_FOLDERS: [&str; 15] = [
+const ROOT_FOLDERS: [&str; 17] = [
     "cluster-scoped-resources",
     "namespaces",
     "host_service_logs",
@@ -36,6 +36,8 @@ const ROOT_FOLDERS: [&str; 15] = [
     "monitoring",
     "audit_logs",
     "web_hooks",
+    "bmc",
+    "probes",
 ];
 
 const ARCHIVE_ENDINGS: [&str; 7] =
@@ -404,7 +406,9 @@ mod tests {
                 },
                 ResourceNeed { namespaces: vec!["a".into()], ..need("core", "configmaps") },
             ],
-            files: vec!["etcd_info/*.json".into(), "version".into(), "nodes/*/lscpu".into()],
+            files: ["etcd_info/*.json", "version", "nodes/*/lscpu", "bmc/*.json", "probes/*.json"]
+                .map(Into::into)
+                .to_vec(),
             signatures: vec![],
         };
         Wants::new(&needs).place(path)
@@ -497,6 +501,15 @@ mod tests {
         assert!(!place("a/etcd_info/deep/member_list.json").keep);
         assert!(place("nodes/m-0/lscpu").keep);
         assert_eq!(place("insights-data/x/insights-1.tar.gz").kind, Kind::Archive);
+    }
+
+    #[test]
+    fn what_was_asked_from_outside_stands_in_a_root_of_its_own() {
+        for folder in ["bmc", "probes"] {
+            assert!(place(&format!("{folder}/worker-1.json")).keep);
+            assert!(place(&format!("a/capture/{folder}/worker-1.json")).keep);
+            assert!(!place(&format!("a/{folder}/deep/worker-1.json")).keep);
+        }
     }
 
     #[test]

@@ -1,0 +1,345 @@
+//! What the management controllers themselves told: `bmc/<host>.json`, one reading a host, and
+//! `bmc/differences.json`, in what one host is unlike its siblings.
+//!
+//! A reading is made from where the user sits, not from the cluster. Whether it says anything about
+//! the cluster's own way to the BMC is for the packs to weigh.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::snapshot::{Gap, GapStatus};
+use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Snapshot, Value, clip};
+use serde_json::Value as Json;
+
+use super::{bmc_parts, logs};
+
+/// What is asked of sources.
+pub const FILES: &str = "bmc/*.json";
+
+const SCHEMA: &str = "plimsoll.bmc/v1";
+const DIFFERENCES: &str = "differences.json";
+/// More than any server has of anything; what is beyond is not looked at.
+const MOST: usize = 256;
+
+/// Texts of a reading that become facts as they stand.
+const TEXTS: [(&str, &str); 15] = [
+    ("/reach/status", "reach"),
+    ("/reach/detail", "reachDetail"),
+    ("/tls/why", "tlsWhy"),
+    ("/auth/status", "auth"),
+    ("/privilege/virtual_media", "virtualMedia"),
+    ("/privilege/boot_override", "bootOverride"),
+    ("/service/vendor", "vendor"),
+    ("/service/product", "product"),
+    ("/service/generation", "generation"),
+    ("/manager/firmware", "firmware"),
+    ("/system/power", "power"),
+    ("/system/health", "health"),
+    ("/system/boot/mode", "bootMode"),
+    ("/system/boot/override_enabled", "overrideEnabled"),
+    ("/system/boot/override_target", "overrideTarget"),
+];
+
+/// One file of the folder, and how to cite it.
+pub struct File<'s> {
+    pub json: Json,
+    source_name: &'s str,
+    path: &'s str,
+}
+
+impl File<'_> {
+    pub fn at(&self, pointer: &str, text: impl AsRef<str>) -> Evidence {
+        Evidence {
+            source: self.source_name.into(),
+            path: self.path.into(),
+            line: None,
+            pointer: Some(pointer.into()),
+            time: None,
+            text: clip(text.as_ref()),
+        }
+    }
+
+    pub fn text(&self, pointer: &str) -> Option<&str> {
+        self.json.pointer(pointer)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    pub fn list(&self, pointer: &str) -> Option<&[Json]> {
+        let all = self.json.pointer(pointer)?.as_array()?;
+        Some(&all[..all.len().min(MOST)])
+    }
+}
+
+pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usize, Gap)>) {
+    let mut readings: Vec<(EntityId, File<'_>)> = Vec::new();
+    let mut differences: Vec<File<'_>> = Vec::new();
+    for ((source, path), bytes) in &snapshot.files {
+        let Some(name) = in_folder(path) else { continue };
+        let mut gap = |why: String| {
+            let gap = Gap { status: GapStatus::Unreadable, what: path.clone(), why };
+            problems.push((*source, gap));
+        };
+        let json: Json = match serde_json::from_slice(bytes) {
+            Ok(json) => json,
+            Err(error) => {
+                gap(error.to_string());
+                continue;
+            }
+        };
+        let source_name = snapshot.sources.get(*source).map_or("", |source| &source.name);
+        let file = File { json, source_name, path };
+        if name == DIFFERENCES {
+            match file.json.is_array() {
+                true => differences.push(file),
+                false => gap("this is no list of differences between hosts".into()),
+            }
+            continue;
+        }
+        match (file.text("/schema"), file.text("/name")) {
+            (Some(SCHEMA), Some(host)) => readings.push((host_of(base, host), file)),
+            (Some(SCHEMA), None) => gap("this reading of a BMC names no host".into()),
+            _ => gap(format!("this is no reading of a BMC ({SCHEMA})")),
+        }
+    }
+    for (id, file) in &readings {
+        let entity = reading(file, base.entities.get(id));
+        super::merge(base, id.clone(), entity);
+    }
+    bmc_parts::fill(&readings, base);
+    for file in &differences {
+        odd_ones(file, base);
+    }
+}
+
+/// The file's own name, if it stands directly in a folder `bmc`.
+fn in_folder(path: &str) -> Option<&str> {
+    let (folder, name) = path.rsplit_once('/')?;
+    let is_bmc = folder == "bmc" || folder.ends_with("/bmc");
+    (is_bmc && name.ends_with(".json")).then_some(name)
+}
+
+fn host_of(base: &FactBase, name: &str) -> EntityId {
+    logs::machine(base, "BareMetalHost", name)
+}
+
+fn reading(file: &File<'_>, known: Option<&Entity>) -> Entity {
+    let mut told = Told { file, map: BTreeMap::new(), entity: Entity::default() };
+    for (pointer, fact) in TEXTS {
+        if let Some(text) = file.text(pointer) {
+            told.set(fact, text, pointer);
+        }
+    }
+    for (pointer, fact) in [("/tls/trusted", "tlsTrusted"), ("/system/secure_boot", "secureBoot")] {
+        if let Some(value) = file.json.pointer(pointer).and_then(Json::as_bool) {
+            told.set(fact, value, pointer);
+        }
+    }
+    if let Some(ends) = file.text("/tls/not_after").and_then(super::object::time) {
+        told.set("tlsEnds", ends, "/tls/not_after");
+    }
+    if let Some(state) = file.text("/system/post_state") {
+        told.set("postState", state, "/system/post_state");
+    }
+    if let Some(offset) = file.json.pointer("/manager/offset_seconds").and_then(Json::as_i64) {
+        told.set("clockOffset", offset, "/manager/offset_seconds");
+    }
+    told.address(known);
+    told.system(known);
+    told.media();
+    told.ports();
+    told.events();
+    told.finish(known)
+}
+
+/// The facts of one reading, as they are found.
+struct Told<'f> {
+    file: &'f File<'f>,
+    map: BTreeMap<String, Value>,
+    entity: Entity,
+}
+
+impl Told<'_> {
+    fn set(&mut self, fact: &str, value: impl Into<Value>, pointer: &str) {
+        let shown = self.file.json.pointer(pointer).map(shown).unwrap_or_default();
+        let text = format!("{}: {shown}", pointer.trim_start_matches('/').replace('/', "."));
+        self.set_as(fact, value, pointer, text);
+    }
+
+    fn set_as(&mut self, fact: &str, value: impl Into<Value>, pointer: &str, text: String) {
+        self.map.insert(fact.into(), value.into());
+        self.entity.provenance.insert(format!("bmc.{fact}"), vec![self.file.at(pointer, text)]);
+    }
+
+    /// Whether the BMC that was read is the one that the cluster asks.
+    fn address(&mut self, known: Option<&Entity>) {
+        let Some(host) = self.file.text("/endpoint/host") else { return };
+        self.set("host", host, "/endpoint/host");
+        let asked = fact(known, "bmcHost").map(bare_host).filter(|asked| !asked.is_empty());
+        if let Some(asked) = asked {
+            self.set("addressMatches", asked.eq_ignore_ascii_case(bare_host(host)), "/address");
+        }
+    }
+
+    /// A path that the BMC does not list, and did not answer for, is not there.
+    fn system(&mut self, known: Option<&Entity>) {
+        let pointer = "/system/paths_offered";
+        let offered: Vec<&str> =
+            self.file.list(pointer).unwrap_or_default().iter().filter_map(Json::as_str).collect();
+        if offered.is_empty() {
+            return;
+        }
+        self.set("pathsOffered", offered.clone(), pointer);
+        let by_cluster = fact(known, "bmcPath").filter(|path| path.contains("/Systems/"));
+        let Some(asked) = by_cluster.or(self.file.text("/endpoint/system_path")) else { return };
+        let answered = self.file.text("/system/path");
+        let found = offered.into_iter().chain(answered).any(|path| same_path(path, asked));
+        let text = format!("asked for {asked}, offered: {}", shown_at(self.file, pointer));
+        self.set_as("systemFound", found, pointer, text);
+    }
+
+    /// The image that is inserted, by host and path; empty where every device says that it has none.
+    fn media(&mut self) {
+        let pointer = "/virtual_media";
+        let devices = self.file.list(pointer).unwrap_or_default();
+        let inserted = |device: &Json| device.get("inserted").and_then(Json::as_bool);
+        let holder = devices.iter().position(|device| inserted(device) == Some(true));
+        match holder {
+            Some(at) => {
+                let image = devices[at].get("image").and_then(Json::as_str).unwrap_or("unnamed");
+                let image = image.split_once("://").map_or(image, |(_, rest)| rest);
+                let text = format!("inserted: {image}");
+                self.set_as("mediaInserted", image, &format!("{pointer}/{at}"), text);
+            }
+            None if !devices.is_empty() && devices.iter().all(|d| inserted(d).is_some()) => {
+                let text = format!("{} virtual media devices, none inserted", devices.len());
+                self.set_as("mediaInserted", "", pointer, text);
+            }
+            None => {}
+        }
+    }
+
+    fn ports(&mut self) {
+        let nics = self.file.list("/nics").unwrap_or_default();
+        if nics.is_empty() {
+            return;
+        }
+        let count = nics.len();
+        self.set_as("nics", count, "/nics", format!("network ports: {count}"));
+        let link = |nic: &Json| nic.get("link").and_then(Json::as_str).map(str::to_string);
+        if nics.iter().all(|nic| link(nic).is_some()) {
+            let up = nics.iter().filter(|nic| link(nic).as_deref() == Some("up")).count();
+            self.set_as("linksUp", up, "/nics", format!("links up: {up} of {count}"));
+        }
+        let told: Vec<(&Json, bool)> = nics
+            .iter()
+            .filter_map(|nic| Some((nic, nic.pointer("/transceiver/present")?.as_bool()?)))
+            .collect();
+        if told.is_empty() {
+            return;
+        }
+        let enabled = |nic: &Json| nic.get("enabled").and_then(Json::as_bool) != Some(false);
+        let empty: Vec<&str> = told
+            .iter()
+            .filter(|(nic, present)| !present && enabled(nic))
+            .filter_map(|(nic, _)| nic.get("id")?.as_str())
+            .collect();
+        let text = format!("ports without a transceiver: {}", empty.join(", "));
+        self.set_as("noTransceiver", empty, "/nics", text);
+    }
+
+    /// The newest comes first. A log that is not there tells nothing of its content.
+    fn events(&mut self) {
+        let Some(events) = self.file.list("/events") else { return };
+        let critical: Vec<(usize, &Json)> = events
+            .iter()
+            .enumerate()
+            .filter(|(_, event)| event.get("severity").and_then(Json::as_str) == Some("Critical"))
+            .collect();
+        let said = |event: &Json| {
+            let field = |key: &str| event.get(key).and_then(Json::as_str).unwrap_or_default();
+            clip(&format!("{} {}", field("time"), field("message")))
+        };
+        let newest = critical.first().map(|(at, event)| (*at, said(event)));
+        let (pointer, text) = match &newest {
+            Some((at, text)) => (format!("/events/{at}"), text.clone()),
+            None => ("/events".into(), format!("{} events, none critical", events.len())),
+        };
+        let mut map = BTreeMap::from([("critical".to_string(), critical.len().into())]);
+        let newest = newest.map(|(_, text)| text).unwrap_or_default();
+        map.insert("newestCritical".into(), newest.into());
+        self.set_as("events", Value::Map(map), &pointer, text);
+    }
+
+    fn finish(mut self, known: Option<&Entity>) -> Entity {
+        // Where the cluster has no firmware settings of the host, the BMC's word is all there is.
+        let mode = match self.file.text("/system/boot/mode") {
+            Some("uefi") => Some("UEFI"),
+            Some("legacy") => Some("legacy"),
+            _ => None,
+        };
+        let has_mode = known.is_some_and(|host| host.facts.contains_key("firmwareBootMode"));
+        if let Some(mode) = mode.filter(|_| !has_mode) {
+            let at = self.file.at("/system/boot/mode", format!("system.boot.mode: {mode}"));
+            self.entity.set("firmwareBootMode", mode, at);
+        }
+        self.entity.facts.insert("bmc".into(), Value::Map(self.map));
+        self.entity
+    }
+}
+
+fn fact<'e>(entity: Option<&'e Entity>, name: &str) -> Option<&'e str> {
+    entity?.facts.get(name)?.text()
+}
+
+/// Without port and brackets.
+fn bare_host(host: &str) -> &str {
+    if let Some(inside) = host.strip_prefix('[') {
+        return inside.split(']').next().unwrap_or(inside);
+    }
+    match host.split_once(':') {
+        // More than one colon is an address of IPv6.
+        Some((name, port)) if !port.contains(':') => name,
+        _ => host,
+    }
+}
+
+fn same_path(a: &str, b: &str) -> bool {
+    a.trim_end_matches('/') == b.trim_end_matches('/')
+}
+
+fn shown(json: &Json) -> String {
+    match json {
+        Json::String(text) => text.clone(),
+        Json::Array(items) => items.iter().take(MOST).map(shown).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+fn shown_at(file: &File<'_>, pointer: &str) -> String {
+    file.json.pointer(pointer).map(shown).unwrap_or_default()
+}
+
+/// What the odd host has, and what all others of the reading have.
+fn odd_ones(file: &File<'_>, base: &mut FactBase) {
+    let mut found: BTreeMap<EntityId, (Vec<String>, Vec<Evidence>)> = BTreeMap::new();
+    for (index, item) in file.list("").unwrap_or_default().iter().enumerate() {
+        let field = |key: &str| item.get(key).and_then(Json::as_str);
+        let (Some(odd), Some(aspect), Some(value), Some(others)) =
+            (field("odd"), field("aspect"), field("value"), field("others_value"))
+        else {
+            continue;
+        };
+        let text = clip(&format!("{aspect}: {value} (others: {others})"));
+        let (texts, from) = found.entry(host_of(base, odd)).or_default();
+        from.push(file.at(&format!("/{index}"), format!("{odd}: {text}")));
+        texts.push(text);
+    }
+    // A host that was read and is not odd differs in nothing.
+    let read = base.entities.iter_mut().filter(|(_, entity)| entity.facts.contains_key("bmc"));
+    for (id, entity) in read {
+        let (texts, from) = found.remove(id).unwrap_or_default();
+        entity.derive("bmcDiffers", texts, from);
+    }
+}
+
+#[cfg(test)]
+#[path = "bmc_tests.rs"]
+mod tests;

@@ -1,0 +1,158 @@
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::*;
+
+fn facts(base: &mut FactBase, files: &[(&str, Json)]) -> Vec<(usize, Gap)> {
+    let files: BTreeMap<(usize, String), Vec<u8>> = files
+        .iter()
+        .map(|(path, json)| ((0, (*path).to_string()), json.to_string().into_bytes()))
+        .collect();
+    let snapshot = Snapshot { files, ..Snapshot::default() };
+    let mut problems = Vec::new();
+    extract(&snapshot, base, &mut problems);
+    problems
+}
+
+fn host(name: &str) -> EntityId {
+    EntityId::cluster_scoped("BareMetalHost", name)
+}
+
+fn bmc<'b>(base: &'b FactBase, name: &str, fact: &str) -> Option<&'b Value> {
+    base.entities.get(&host(name))?.facts.get("bmc")?.get(fact)
+}
+
+fn whole() -> Json {
+    json!({
+        "schema": "plimsoll.bmc/v1", "name": "w", "address": "redfish://10.0.0.1",
+        "endpoint": {"host": "10.0.0.1", "port": 443, "system_path": "/redfish/v1/Systems/1"},
+        "reach": {"status": "answered"},
+        "tls": {"trusted": false, "why": "expired", "not_after": "2025-01-01T00:00:00Z"},
+        "auth": {"status": "accepted"},
+        "system": {
+            "path": "/redfish/v1/Systems/A", "paths_offered": ["/redfish/v1/Systems/A"],
+            "manufacturer": "HPE", "power": "Off", "health": "Critical", "boot": {"mode": "legacy"}
+        },
+        "manager": {"offset_seconds": -4000},
+        "virtual_media": [{"id": "1", "inserted": false},
+                          {"id": "2", "inserted": true, "image": "https://10.0.0.9/a.iso"}],
+        "nics": [{"id": "a", "link": "up", "model": "X", "transceiver": {"present": true}},
+                 {"id": "b", "link": "down", "transceiver": {"present": false}},
+                 {"id": "c", "link": "down", "enabled": false, "transceiver": {"present": false}}],
+        "events": [{"severity": "OK", "message": "fine"},
+                   {"time": "T", "severity": "Critical", "message": "fan"}],
+        "complete": true
+    })
+}
+
+#[test]
+fn a_reading_becomes_facts_that_are_cited() {
+    let mut base = FactBase::default();
+    assert!(facts(&mut base, &[("x/bmc/w.json", whole())]).is_empty());
+    let told = |fact: &str| bmc(&base, "w", fact).cloned();
+    assert_eq!(told("reach"), Some("answered".into()));
+    assert_eq!(told("tlsTrusted"), Some(false.into()));
+    assert!(matches!(told("tlsEnds"), Some(Value::Time(_))));
+    assert_eq!(told("systemFound"), Some(false.into()));
+    assert_eq!(told("clockOffset"), Some((-4000_i64).into()));
+    assert_eq!(told("mediaInserted"), Some("10.0.0.9/a.iso".into()));
+    assert_eq!(told("linksUp"), Some(1_i64.into()));
+    assert_eq!(told("noTransceiver"), Some(vec!["b"].into()));
+    assert_eq!(told("events").and_then(|e| e.get("critical").cloned()), Some(1_i64.into()));
+    let entity = &base.entities[&host("w")];
+    assert_eq!(entity.facts.get("firmwareBootMode"), Some(&"legacy".into()));
+    let at = &entity.provenance["bmc.mediaInserted"][0];
+    assert_eq!(
+        (at.path.as_str(), at.pointer.as_deref()),
+        ("x/bmc/w.json", Some("/virtual_media/1"))
+    );
+}
+
+#[test]
+fn what_is_not_told_is_unknown() {
+    let mut base = FactBase::default();
+    let bare = json!({"schema": SCHEMA, "name": "w", "reach": {"status": "timed-out"}});
+    facts(&mut base, &[("bmc/w.json", bare)]);
+    let Some(Value::Map(map)) = base.entities[&host("w")].facts.get("bmc") else { panic!() };
+    assert_eq!(map.keys().collect::<Vec<_>>(), ["reach"]);
+    assert!(!base.entities[&host("w")].facts.contains_key("firmwareBootMode"));
+}
+
+#[test]
+fn the_cluster_says_which_address_and_path_are_meant() {
+    for (address, path, matches, found) in [
+        ("10.0.0.1:443", "/redfish/v1/Systems/A/", true, true),
+        ("10.0.0.1", "/redfish/v1/Systems/1", true, false),
+        ("10.0.0.2", "", false, false),
+    ] {
+        let mut base = FactBase::default();
+        let entity = base.entities.entry(host("w")).or_default();
+        entity.facts.insert("bmcHost".into(), address.into());
+        entity.facts.insert("bmcPath".into(), path.into());
+        entity.facts.insert("firmwareBootMode".into(), "UEFI".into());
+        facts(&mut base, &[("bmc/w.json", whole())]);
+        assert_eq!(bmc(&base, "w", "addressMatches"), Some(&matches.into()), "{address}");
+        assert_eq!(bmc(&base, "w", "systemFound"), Some(&found.into()), "{path}");
+        assert_eq!(base.entities[&host("w")].facts["firmwareBootMode"], "UEFI".into());
+    }
+    assert_eq!(bare_host("[fd00::1]:8000"), "fd00::1");
+    assert_eq!(bare_host("fd00::1"), "fd00::1");
+}
+
+#[test]
+fn other_files_are_gaps_and_other_folders_are_nobodys() {
+    let mut base = FactBase::default();
+    let problems = facts(
+        &mut base,
+        &[
+            ("bmc/a.json", json!({"schema": "other/v1", "name": "a"})),
+            ("bmc/b.json", json!({"schema": SCHEMA})),
+            ("bmc/differences.json", json!({})),
+            ("else/c.json", json!({"schema": SCHEMA, "name": "c"})),
+        ],
+    );
+    assert_eq!(problems.len(), 3);
+    assert!(base.entities.is_empty());
+}
+
+#[test]
+fn the_odd_one_is_told_and_the_others_differ_in_nothing() {
+    let mut base = FactBase::default();
+    let named = |name: &str| {
+        let mut reading = whole();
+        reading["name"] = name.into();
+        reading
+    };
+    let differences = json!([
+        {"aspect": "boot mode", "odd": "w", "value": "legacy", "others_value": "uefi",
+         "others": ["a", "b"]},
+        {"aspect": "bios version", "value": "1", "others_value": "2", "others": [], "split": {}}
+    ]);
+    let files = [
+        ("bmc/a.json", named("a")),
+        ("bmc/differences.json", differences),
+        ("bmc/w.json", named("w")),
+    ];
+    facts(&mut base, &files);
+    let differs = |name: &str| base.entities[&host(name)].facts.get("bmcDiffers").cloned();
+    assert_eq!(differs("w"), Some(vec!["boot mode: legacy (others: uefi)"].into()));
+    assert_eq!(differs("a"), Some(Value::List(Vec::new())));
+}
+
+#[test]
+fn parts_are_taken_where_no_inspection_told_them() {
+    let parts = |base: &FactBase| match base.entities[&host("w")].facts.get("hardware") {
+        Some(Value::Map(map)) => map.keys().cloned().collect::<Vec<_>>(),
+        _ => Vec::new(),
+    };
+    let mut base = FactBase::default();
+    facts(&mut base, &[("bmc/w.json", whole())]);
+    assert_eq!(parts(&base), ["maker", "network cards"]);
+
+    let mut base = FactBase::default();
+    let sibling = base.entities.entry(host("s")).or_default();
+    sibling.facts.insert("hardware".into(), Value::Map(BTreeMap::new()));
+    facts(&mut base, &[("bmc/w.json", whole())]);
+    assert_eq!(parts(&base), ["maker"]);
+}
