@@ -20,7 +20,7 @@ use crate::capture;
 use crate::private::Safe;
 
 /// Folders that stand directly in the root of a gather. Whatever comes before is arbitrary.
-const ROOT_FOLDERS: [&str; 15] = [
+const ROOT_FOLDERS: [&str; 17] = [
     "cluster-scoped-resources",
     "namespaces",
     "host_service_logs",
@@ -36,6 +36,8 @@ const ROOT_FOLDERS: [&str; 15] = [
     "monitoring",
     "audit_logs",
     "web_hooks",
+    "bmc",
+    "probes",
 ];
 
 const ARCHIVE_ENDINGS: [&str; 7] =
@@ -404,7 +406,9 @@ mod tests {
                 },
                 ResourceNeed { namespaces: vec!["a".into()], ..need("core", "configmaps") },
             ],
-            files: vec!["etcd_info/*.json".into(), "version".into(), "nodes/*/lscpu".into()],
+            files: ["etcd_info/*.json", "bmc/*.json", "probes/*.json", "version", "nodes/*/lscpu"]
+                .map(String::from)
+                .to_vec(),
             signatures: vec![],
         };
         Wants::new(&needs).place(path)
@@ -496,6 +500,9 @@ mod tests {
         assert!(place("a/etcd_info/member_list.json").keep);
         assert!(!place("a/etcd_info/deep/member_list.json").keep);
         assert!(place("nodes/m-0/lscpu").keep);
+        assert!(place("capture/bmc/master-0.json").keep);
+        assert!(place("probes/probes.json").keep && place("x/probes/api.json").keep);
+        assert!(!place("x/probes/deep/api.json").keep);
         assert_eq!(place("insights-data/x/insights-1.tar.gz").kind, Kind::Archive);
     }
 
