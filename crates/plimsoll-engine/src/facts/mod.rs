@@ -27,6 +27,7 @@ mod nodes;
 mod object;
 mod operators;
 mod pods;
+mod probes;
 mod pulls;
 mod relations;
 mod requests;
@@ -97,6 +98,7 @@ pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>
     admission::derive(&lists, &mut base);
     networks::derive(&mut base);
     hardware::derive(&mut base);
+    probes::derive(snapshot, &mut base, &mut problems);
     pods::derive(snapshot, &lists, &mut base);
     events::derive(&lists, &mut base);
     pulls::derive(&mut base);

@@ -14,7 +14,7 @@ pub fn needs(pack: &Pack) -> Needs {
             .iter()
             .map(|name| format!("etcd_info/{name}.json"))
             .chain(super::node_root::FILES.iter().map(|path| (*path).into()))
-            .chain([super::bmc::FILES.into()])
+            .chain([super::bmc::FILES.into(), super::probes::FILES.into()])
             .collect(),
     }
 }

@@ -38,6 +38,19 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("spareHosts", "BareMetalHosts that no Machine uses"),
             ("pullErrors", "why the platform's pods cannot pull images, in the kubelet's words"),
             ("redMessages", "messages of operators that are degraded or not available"),
+            (
+                "api",
+                "tried from outside: answers, usual (the first way works), why not, usualServer, \
+                 and server and vantage of the way that works",
+            ),
+            (
+                "probes",
+                "probed from outside: api, apiInt, mcs, ingress; each with reach, vantage, tls, \
+                 status, dns (said, addresses, resolver, vantage, inside) and all endpoints",
+            ),
+            ("issuersSeen", "issuers that several handshakes with the API's address showed"),
+            ("neighbourConflicts", "addresses that more than one machine on the link answers for"),
+            ("clockOffset", "how far servers are ahead of the observer: seconds, vantage, servers"),
             ("lists", "resource to namespaces that it was listed of, for `proven`"),
             ("logs", "hits of signatures about the whole cluster"),
         ],
@@ -58,6 +71,8 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
                 "clientCertificateEnds",
                 "end of the controller manager's client certificate (kube-controller-manager only)",
             ),
+            ("served", "kube-apiserver only: what port 6443 shows to probes, by endpoint"),
+            ("namesLacking", "names it is called by there and its certificate lacks"),
             ("logs", "hits of signatures about the operator"),
         ],
     ),
@@ -89,7 +104,9 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("clock", "chrony: synchronised, offset in seconds"),
             ("containers", "on the node: names of the containers that run"),
             ("manifestsDown", "static-pod manifests on disk of which nothing runs"),
-            ("answers", "whether the machine answers; no gather tells, so always unknown"),
+            ("answers", "whether the machine answers probes; without them unknown"),
+            ("machinesAtAddress", "MAC addresses that answer for its address, where several do"),
+            ("clockOffset", "how far its clock is ahead of most others: seconds, vantage, others"),
             ("logs", "hits of signatures in the node's journals"),
         ],
     ),
@@ -110,6 +127,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("statusConfig", "rendered config last converged on; empty before the first time"),
             ("paused", "spec.paused"),
             ("missingConfigs", "configs that nodes name and the daemon cannot find"),
+            ("served", "its config on port 22623: given (200), failed (500)"),
             ("logs", "hits of signatures about the pool"),
         ],
     ),
@@ -136,6 +154,8 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("overlaps", "pairs of networks that share addresses"),
             ("vipsShared", "VIPs of both the API and ingress"),
             ("vipsOfNodes", "VIPs that are a node's own address"),
+            ("vipConflicts", "VIPs that more than one machine answers for, and how that shows"),
+            ("vipStrangers", "how many of them show certificates of several issuers"),
             ("logs", "hits of signatures about the cluster's addresses and networks"),
         ],
     ),
@@ -327,6 +347,8 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("notBefore", "of its certificate"),
             ("notAfter", "of its certificate"),
             ("names", "DNS names and addresses in its certificate"),
+            ("served", "of the machine-config server: what port 22623 shows, by endpoint"),
+            ("namesLacking", "names it is called by there and its certificate lacks"),
             ("logs", "hits of signatures about it"),
         ],
     ),
@@ -376,7 +398,13 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("unanswered", "those of them that nobody answers for"),
         ],
     ),
-    ("VIP", &[("logs", "hits of signatures about the address")]),
+    (
+        "VIP",
+        &[
+            ("mcs", "port 22623 there: reach, vantage, inside, elsewhere (others are reached)"),
+            ("logs", "hits of signatures about the address"),
+        ],
+    ),
 ];
 
 /// (relation, kind it starts at, kind it leads to)

@@ -500,6 +500,9 @@ mod tests {
         assert!(place("a/etcd_info/member_list.json").keep);
         assert!(!place("a/etcd_info/deep/member_list.json").keep);
         assert!(place("nodes/m-0/lscpu").keep);
+        assert!(place("capture/bmc/master-0.json").keep);
+        assert!(place("probes/probes.json").keep && place("x/probes/api.json").keep);
+        assert!(!place("x/probes/deep/api.json").keep);
         assert_eq!(place("insights-data/x/insights-1.tar.gz").kind, Kind::Archive);
     }
 
