@@ -208,9 +208,9 @@ impl Live {
             nodes: told.nodes.clone(),
             bundles: trusted.into_iter().chain(seen.bundles.iter().cloned()).collect(),
         };
-        let here = self.request.nodes.iter().any(|node| matches!(node, Node::Here { .. }));
-        let vantage = if here { "node" } else { "workstation" };
-        probes::read(&outside, vantage, self.request.clock, out, progress).await;
+        let here = self.request.nodes.iter().find_map(Node::host_name);
+        let vantage = here.map_or("workstation".into(), |name| format!("node/{name}"));
+        probes::read(&outside, &vantage, self.request.clock, out, progress).await;
     }
 
     async fn read_api(

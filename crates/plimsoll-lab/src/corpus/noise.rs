@@ -79,6 +79,22 @@ fn goes_on(past: &[Edit], now: Timestamp) -> Vec<Edit> {
             };
             Some(Edit { line: edit.line, verb })
         }
+        // Whatever wrote there goes on writing; a clock that follows a source again says so.
+        Verb::Journal { unit, node, .. } => {
+            let text = match unit.as_str() {
+                "chronyd" => "Selected source 192.0.2.123 (ntp.example.com)",
+                _ => "level=info msg=\"all is quiet\"",
+            };
+            let lines = Repeated {
+                from: When::At(now.checked_sub(SignedDuration::from_secs(95)).unwrap_or(now)),
+                to: None,
+                every_seconds: 3600,
+                klog: None,
+                text: text.into(),
+            };
+            let verb = Verb::Journal { unit: unit.clone(), node: node.clone(), lines };
+            Some(Edit { line: edit.line, verb })
+        }
         _ => None,
     };
     past.iter().filter_map(alive).collect()

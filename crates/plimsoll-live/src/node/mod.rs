@@ -41,6 +41,13 @@ impl Node {
         }
     }
 
+    /// Of the machine that this runs on.
+    pub fn host_name(&self) -> Option<String> {
+        let Node::Here { root } = self else { return None };
+        let name = std::fs::read_to_string(root.join("etc/hostname")).ok()?;
+        Some(name.trim().to_string()).filter(|name| !name.is_empty())
+    }
+
     fn command(&self) -> Command {
         let mut command = match self {
             Node::Here { root } if root == Path::new("/") => Command::new("sh"),

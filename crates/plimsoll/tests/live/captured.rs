@@ -84,8 +84,7 @@ fn byte_for_byte(cluster: &Cluster) {
         .current_dir(&unpacked)
         .status();
     assert!(untar.unwrap().success());
-    let of_folder =
-        plimsoll(&config, &folder, &["diagnose", "unpacked/capture", "--output", "json"]);
+    let of_folder = plimsoll(&config, &folder, &["diagnose", "unpacked", "--output", "json"]);
     assert_eq!(text(&of_folder), text(&live), "unpacked");
 }
 

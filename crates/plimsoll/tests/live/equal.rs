@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use libtest_mimic::Trial;
 use plimsoll_lab::{Case, Tree, parse_cases};
+use plimsoll_model::diagnosis::{Confidence, Status};
 use plimsoll_model::{Diagnosis, Snapshot};
 
 use crate::cluster::{Shared, diagnose_live, request, trial};
@@ -139,15 +140,18 @@ fn is_told(path: &str) -> bool {
     (of_the_api && !own) || path.ends_with("timestamp")
 }
 
+/// Without what is only suspected: that rests on what the data lacks, and a live cluster lacks less.
 fn roots(diagnosis: &Diagnosis) -> BTreeSet<String> {
-    diagnosis.roots.iter().map(|root| format!("{} {}", root.id, root.entity)).collect()
+    let seen = diagnosis.roots.iter().filter(|root| root.confidence != Confidence::Suspected);
+    seen.map(|root| format!("{} {}", root.id, root.entity)).collect()
 }
 
 fn states(diagnosis: &Diagnosis) -> BTreeSet<String> {
     let shown = |state: &plimsoll_model::diagnosis::State| {
         format!("{} {} {:?}", state.id, state.entity, state.status)
     };
-    diagnosis.states.iter().map(shown).collect()
+    let known = diagnosis.states.iter().filter(|state| state.status != Status::Unknown);
+    known.map(shown).collect()
 }
 
 fn verdict(diagnosis: &Diagnosis) -> BTreeSet<String> {
