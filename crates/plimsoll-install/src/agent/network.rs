@@ -1,0 +1,232 @@
+//! Host counts, static networks and the rendezvous address: what the manifests of the agent need.
+
+use std::collections::HashSet;
+
+use crate::agent::hosts::AnyHost;
+use crate::agent::nmstate;
+use crate::check::NotChecked;
+use crate::config::{AgentConfig, InstallConfig};
+use crate::go::address::parse_ip;
+use crate::place::Place;
+use crate::refusal::{Bad, Collector, File};
+use crate::release::Release;
+
+pub(super) fn check(
+    install: &InstallConfig,
+    agent: Option<&AgentConfig>,
+    hosts: &[AnyHost<'_>],
+    release: Release,
+    out: &mut Collector,
+    not_checked: &mut NotChecked,
+) {
+    if !hosts.is_empty() {
+        check_count(install, hosts, release, out);
+        if !out.refusals.is_empty() {
+            return;
+        }
+        check_interfaces(hosts, release, out);
+        if hosts.iter().any(|host| host.network_config.is_some()) {
+            let why = "nmstatectl judges every networkConfig";
+            not_checked.push(("network-config-refused-by-nmstate", why.into()));
+        }
+    }
+    if out.refusals.is_empty() && release >= Release::V4_20 {
+        out.file = File::Install;
+        check_room_for_hosts(install, out);
+    }
+    if out.refusals.is_empty() {
+        out.file = if agent.is_some() { File::Agent } else { File::Install };
+        check_rendezvous(agent, hosts, release, out);
+    }
+}
+
+fn check_count(
+    install: &InstallConfig,
+    hosts: &[AnyHost<'_>],
+    release: Release,
+    out: &mut Collector,
+) {
+    let of_role = |role: &str| hosts.iter().filter(|host| host.role.value == role).count() as i64;
+    let with_arbiters = release >= Release::V4_20;
+    let mut masters = of_role("master");
+    let mut workers = of_role("worker");
+    let mut arbiters = if with_arbiters { of_role("arbiter") } else { 0 };
+    let needed_masters = install.control_plane.replicas.value;
+    let needed_workers: i64 = install.compute.iter().map(|pool| pool.replicas.value).sum();
+    let arbiter = install.arbiter.as_ref().filter(|_| with_arbiters);
+    let needed_arbiters = arbiter.map_or(0, |pool| pool.replicas.value);
+    for _ in hosts.iter().filter(|host| host.role.is_empty()) {
+        if masters < needed_masters {
+            masters += 1;
+        } else if arbiters < needed_arbiters {
+            arbiters += 1;
+        } else {
+            workers += 1;
+        }
+    }
+    let place = hosts.first().map_or(Place::START, |host| host.place);
+    for (role, pool, found, needed) in [
+        ("master", "ControlPlane", masters, needed_masters),
+        ("arbiter", "Arbiter", arbiters, needed_arbiters),
+        ("worker", "Compute", workers, needed_workers),
+    ] {
+        if found != 0 && found < needed {
+            let text = format!(
+                "not enough {role} hosts defined ({found}) to support all the configured {pool} \
+                 replicas ({needed})"
+            );
+            out.warn("agent-hosts-too-few", "hosts", place, text);
+        }
+        if found > needed {
+            let text = format!(
+                "the number of {role} hosts defined ({found}) exceeds the configured {pool} \
+                 replicas ({needed})"
+            );
+            return out.plain("agent-hosts-too-many", "hosts", place, text);
+        }
+    }
+}
+
+/// Only hosts with a network config are looked at, and they are counted among themselves.
+fn check_interfaces(hosts: &[AnyHost<'_>], release: Release, out: &mut Collector) {
+    let mut faults = Vec::new();
+    let mut first = None;
+    let configured = hosts.iter().filter(|host| host.network_config.is_some());
+    for (i, host) in configured.enumerate() {
+        if let Some((fault, place)) = interfaces_fault(host, i, release) {
+            first.get_or_insert(place);
+            faults.push(format!("\t* {fault}\n"));
+        }
+    }
+    if let Some(place) = first {
+        let count = match faults.len() {
+            1 => "1 error".to_string(),
+            count => format!("{count} errors"),
+        };
+        let text = format!(
+            "staticNetwork configuration is not valid: {count} occurred:\n{}\n",
+            faults.concat()
+        );
+        out.plain("interfaces-not-usable", "hosts", place, text);
+    }
+}
+
+fn interfaces_fault(host: &AnyHost<'_>, i: usize, release: Release) -> Option<(String, Place)> {
+    let mut names = HashSet::new();
+    let mut macs = HashSet::new();
+    let mut doubled = None;
+    for interface in &host.interfaces {
+        let fresh = names.insert(&interface.name) & macs.insert(&interface.mac);
+        if !fresh {
+            doubled.get_or_insert(interface.place);
+        }
+        if release >= Release::V4_18 && !is_colon_mac(&interface.mac) {
+            let fault = format!(
+                "MAC address {} for host {i} is incorrectly formatted, use XX:XX:XX:XX:XX:XX format",
+                interface.mac
+            );
+            return Some((fault, interface.place));
+        }
+    }
+    doubled.map(|place| (format!("MACs and Interfaces for host {i} must be unique"), place))
+}
+
+fn is_colon_mac(text: &str) -> bool {
+    let groups: Vec<_> = text.split(':').collect();
+    groups.len() == 6
+        && groups.iter().all(|g| g.len() == 2 && g.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Since 4.20: every node needs a subnet of its own, and that subnet room for its pods.
+fn check_room_for_hosts(install: &InstallConfig, out: &mut Collector) {
+    let networking = &install.networking;
+    if networking.network_type.value != "OVNKubernetes" {
+        return;
+    }
+    let workers: i64 = install.compute.iter().map(|pool| pool.replicas.value).sum();
+    let hosts = install.control_plane.replicas.value + workers;
+    let needed_bits = (0..63).find(|bits| (1i64 << bits) >= hosts).unwrap_or(63);
+    for (i, network) in networking.cluster.iter().enumerate() {
+        let path = format!("spec.networking.clusterNetwork[{i}]");
+        if network.cidr.value.address().is_none() {
+            let path = format!("{path}.cidr");
+            let text = "error parsing the clusterNetwork CIDR";
+            out.required("cluster-network-unreadable", path, network.cidr.place, text);
+            continue;
+        }
+        let (size, bits) = network.cidr.value.mask();
+        let prefix = &network.host_prefix;
+        let largest = i64::from(bits) - 7;
+        if prefix.value > largest {
+            let path = format!("{path}.hostPrefix");
+            let text = format!("must be at most {largest}");
+            out.invalid(
+                "host-prefix-too-large",
+                path,
+                prefix.place,
+                Bad::plain(prefix.value),
+                text,
+            );
+        }
+        if prefix.value - i64::from(size) < needed_bits {
+            let text = format!(
+                "prefix length {size} not large enough to accommodate {hosts} hosts with hostPrefix \
+                 length {}",
+                prefix.value
+            );
+            let bad = Bad::text(&network.cidr.value.to_string());
+            out.invalid("cluster-network-too-small", path, network.cidr.place, bad, text);
+        }
+    }
+}
+
+fn check_rendezvous(
+    agent: Option<&AgentConfig>,
+    hosts: &[AnyHost<'_>],
+    release: Release,
+    out: &mut Collector,
+) {
+    if agent.is_some_and(|agent| !agent.rendezvous_ip.is_empty()) {
+        return;
+    }
+    let place = agent.map_or(Place::START, |agent| agent.rendezvous_ip.place);
+    let mut refuse = |text: String| out.plain("rendezvous-ip-missing", "rendezvousIP", place, text);
+    let found = first_address(hosts, release);
+    if release >= Release::V4_15 {
+        if let Err(fault) = found {
+            refuse(format!(
+                "missing rendezvousIP in agent-config, at least one host networkConfig, or at least \
+                 one NMStateConfig manifest: {fault}"
+            ));
+        }
+    } else if hosts.iter().all(|host| host.network_config.is_none()) {
+        refuse(
+            "missing rendezvousIP in agent-config or at least one NMStateConfig manifest".into(),
+        );
+    } else if found.is_err() {
+        // 4.14 lost the reason on the way.
+        refuse("invalid rendezvous IP: ".into());
+    }
+}
+
+/// Masters first, then hosts without a role, then whoever has a network config.
+fn first_address(hosts: &[AnyHost<'_>], release: Release) -> Result<String, String> {
+    let masters = hosts.iter().filter(|host| host.role.value == "master");
+    let without_role = hosts.iter().filter(|host| host.role.is_empty());
+    let order: Vec<_> = if release >= Release::V4_15 {
+        masters.chain(without_role).chain(hosts).collect()
+    } else {
+        hosts.iter().collect()
+    };
+    for config in order.into_iter().filter_map(|host| host.network_config) {
+        let addresses = nmstate::addresses(config, release)
+            .map_err(|fault| format!("error unmarshalling NMStateConfig: {fault}"))?;
+        if let Some(address) = addresses.into_iter().next() {
+            return match parse_ip(&address) {
+                Some(_) => Ok(address),
+                None => Err(format!("could not parse static IP: {address}")),
+            };
+        }
+    }
+    Err("invalid NMState configurations provided, no interface IPs set".into())
+}

@@ -1,0 +1,46 @@
+//! What `openshift-install` of a release says of an install-config.yaml and an agent-config.yaml:
+//! the verdict, the path, the kind and the sentence of every error, and where in the user's file it
+//! stands.
+//!
+//! The truth is the installer's own source. This crate says what the installer says and nothing
+//! more; it reads no file, asks no network and knows no clock. What the installer would ask of the
+//! outside world is listed in [`Judgement::not_checked`].
+
+mod agent;
+mod bmc;
+mod check;
+mod config;
+mod decode;
+mod document;
+mod expected;
+mod go;
+mod indentation;
+mod judge;
+mod names;
+mod place;
+mod provision;
+mod reader;
+mod refusal;
+mod release;
+mod rules;
+mod schema;
+
+pub use bmc::Driver;
+pub use config::{
+    AgentConfig, AgentHost, Baremetal, Bmc, Capabilities, ClusterNetwork, Config, Credential, Disk,
+    External, Fencing, Host, InstallConfig, Interface, Mirror, Networking, OperatorPublishing, Ovn,
+    Platform, Pool, Proxy, RootDeviceHints,
+};
+pub use decode::UnknownKey;
+pub use expected::{Expected, Scalar};
+pub use go::address::{Network, offset, parse_ip};
+pub use judge::{Input, Judgement, Unreadable, Verdict, judge};
+pub use place::{Place, Placed};
+pub use refusal::{ErrorType, File, Refusal, Stage};
+pub use release::{Method, Release, UnknownRelease};
+pub use rules::{Rule, rules};
+
+/// The driver that the bare-metal operator chooses for the address of a BMC, or its complaint.
+pub fn bmc_driver(address: &str) -> Result<Driver, String> {
+    bmc::driver(address)
+}

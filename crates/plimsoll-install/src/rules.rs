@@ -1,0 +1,241 @@
+//! Every rule once: what it names, in which releases it can fire, and where the installer has it.
+
+use std::ops::RangeInclusive;
+
+use crate::release::Release;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Names the bad condition; stable.
+    pub id: &'static str,
+    pub title: &'static str,
+    pub releases: RangeInclusive<Release>,
+    /// The end of the path of the installer's source, or `outside` where the world is asked.
+    pub source: &'static str,
+}
+
+/// All rules, in the order in which the installer comes to them.
+pub fn rules() -> &'static [Rule] {
+    RULES
+}
+
+const fn rule(id: &'static str, title: &'static str, source: &'static str) -> Rule {
+    Rule { id, title, releases: Release::V4_14..=Release::V4_20, source }
+}
+
+impl Rule {
+    const fn since(self, first: Release) -> Rule {
+        Rule { releases: first..=Release::V4_20, ..self }
+    }
+
+    const fn between(self, first: Release, last: Release) -> Rule {
+        Rule { releases: first..=last, ..self }
+    }
+}
+
+const CONFIG: &str = "types/validation/installconfig.go";
+const POOLS: &str = "types/validation/machinepools.go";
+const BAREMETAL: &str = "types/baremetal/validation/platform.go";
+const CONVERSION: &str = "types/conversion/installconfig.go";
+const READING: &str = "asset/installconfig/installconfigbase.go";
+const VALIDATE: &str = "validate/validate.go";
+const AGENT_INSTALL: &str = "asset/agent/installconfig.go";
+const AGENT_CONFIG: &str = "asset/agent/agentconfig/agent_config.go";
+const AGENT_HOSTS: &str = "asset/agent/agentconfig/agenthosts.go";
+const NMSTATE: &str = "asset/agent/manifests/nmstateconfig.go";
+const CLUSTER_INSTALL: &str = "asset/agent/manifests/agentclusterinstall.go";
+const OUTSIDE: &str = "outside";
+
+#[rustfmt::skip]
+static RULES: &[Rule] = &[
+    rule("unknown-key", "A key that no field has", READING),
+    rule("key-doubled", "A key that stands twice in one mapping", READING),
+    rule("key-empty", "A key that is nothing", READING),
+    rule("value-of-wrong-type", "A value of another type than the field", READING),
+    rule("network-unreadable", "A network that is no CIDR", "ipnet/ipnet.go"),
+    rule("api-version-missing", "apiVersion is missing", CONVERSION),
+    rule("api-version-unknown", "apiVersion is none that the installer converts", CONVERSION),
+    rule("provisioning-host-ip-contradicts", "provisioningHostIP differs from clusterProvisioningIP", CONVERSION),
+    rule("vip-contradicts-deprecated-vip", "apiVIP or ingressVIP is not in the list that replaced it", CONVERSION),
+    rule("ssh-key-unreadable", "sshKey holds no public key", CONFIG),
+    rule("ssh-key-not-fips", "sshKey is of a type that FIPS does not allow", CONFIG),
+    rule("fips-host", "FIPS needs an installer and a host in FIPS mode", OUTSIDE),
+    rule("trust-bundle-unreadable", "additionalTrustBundle is not a list of certificates", VALIDATE),
+    rule("trust-bundle-policy-unknown", "additionalTrustBundlePolicy is unknown", CONFIG),
+    rule("cluster-name-has-dot", "The cluster name has a dot", VALIDATE),
+    rule("cluster-name-invalid", "The cluster name is no DNS name", VALIDATE),
+    rule("cluster-name-too-long", "The cluster name has more than 54 characters", VALIDATE),
+    rule("base-domain-invalid", "baseDomain is no DNS name", CONFIG),
+    rule("cluster-domain-invalid", "Cluster name and baseDomain together are no DNS name", CONFIG),
+    rule("pull-secret-unreadable", "pullSecret is not the JSON it should be", VALIDATE),
+    rule("pull-secret-without-auths", "pullSecret has no auths", VALIDATE),
+    rule("pull-secret-without-credentials", "An entry of pullSecret has neither auth nor credsStore", VALIDATE),
+    rule("network-type-gone", "A network type that this release no longer has", CONFIG),
+    rule("network-type-deprecated", "A network type that is about to go", CONFIG).between(Release::V4_14, Release::V4_14),
+    rule("machine-network-not-aligned", "The address of a machine network has bits below its mask", CONFIG),
+    rule("service-network-not-aligned", "The address of a service network has bits below its mask", CONFIG),
+    rule("cluster-network-not-aligned", "The address of a cluster network has bits below its mask", CONFIG),
+    rule("service-network-too-large", "A service network is larger than allowed", VALIDATE),
+    rule("networks-overlap", "Two networks of the cluster overlap", CONFIG),
+    rule("network-overlaps-docker", "A network overlaps the default bridge of Docker", CONFIG),
+    rule("network-overlaps-ovn", "A network overlaps one that OVN-Kubernetes keeps for itself", CONFIG).since(Release::V4_19),
+    rule("host-prefix-negative", "hostPrefix is negative", CONFIG),
+    rule("host-prefix-too-small", "hostPrefix is shorter than the mask of its network", CONFIG),
+    rule("host-prefix-not-64", "hostPrefix of an IPv6 network is not 64", CONFIG),
+    rule("host-prefixes-differ", "IPv4 cluster networks have different hostPrefixes", CONFIG).since(Release::V4_19),
+    rule("service-networks-too-many", "More than one service network without dual stack", CONFIG),
+    rule("dual-stack-service-networks", "Dual stack without exactly two service networks", CONFIG),
+    rule("dual-stack-family-missing", "A list of networks lacks one family of dual stack", CONFIG),
+    rule("dual-stack-ipv6-first", "IPv6 first where the platform wants IPv4 first", CONFIG),
+    rule("dual-stack-not-on-platform", "The platform has no dual stack", CONFIG),
+    rule("ipv6-not-on-platform", "The platform has no IPv6", CONFIG),
+    rule("ipv6-with-sdn", "IPv6 with OpenShiftSDN", CONFIG).between(Release::V4_14, Release::V4_14),
+    rule("cluster-mtu-only-on-aws", "clusterNetworkMTU on another platform than AWS", CONFIG).since(Release::V4_15),
+    rule("ovn-config-without-ovn", "ovnKubernetesConfig with another network type", CONFIG).since(Release::V4_18),
+    rule("join-subnet-not-aligned", "The address of internalJoinSubnet has bits below its mask", CONFIG).since(Release::V4_18),
+    rule("join-subnet-overlaps", "internalJoinSubnet overlaps a network of the cluster", CONFIG).since(Release::V4_18),
+    rule("join-subnet-too-small", "internalJoinSubnet has not an address for every node", CONFIG).since(Release::V4_18),
+    rule("join-subnet-not-judged", "A hostPrefix that leaves the number of nodes open", CONFIG).since(Release::V4_18),
+    rule("join-subnet-not-ipv4", "internalJoinSubnet is IPv6, at which the installer crashes", CONFIG).since(Release::V4_18),
+    rule("vip-missing", "No virtual address for the API or for ingress", CONFIG),
+    rule("vips-too-many", "More than two virtual addresses", CONFIG),
+    rule("vip-not-an-address", "A virtual address is no IP address", CONFIG),
+    rule("vips-are-the-same", "API and ingress share a virtual address", CONFIG),
+    rule("vip-outside-machine-network", "A virtual address is in no machine network", CONFIG),
+    rule("vip-family-not-primary", "A virtual address is not of the first family of the networks", CONFIG),
+    rule("vips-of-one-family", "Two virtual addresses of one family", CONFIG),
+    rule("vip-from-dns", "Virtual addresses that the installer asks the DNS for", "baremetal/defaults/platform.go"),
+    rule("platform-missing", "No platform", CONFIG),
+    rule("platform-not-offered", "A platform that this installer does not offer", CONFIG),
+    rule("platforms-too-many", "More than one platform", CONFIG),
+    rule("platform-not-followed", "Settings of a platform that is not followed here", OUTSIDE),
+    rule("provisioning-network-unknown", "provisioningNetwork is unknown", BAREMETAL),
+    rule("provisioning-ip-not-an-address", "An address for provisioning is no IP address", BAREMETAL),
+    rule("load-balancer-gated", "loadBalancer without the feature set it needs", BAREMETAL).between(Release::V4_14, Release::V4_15),
+    rule("load-balancer-type-unknown", "The type of loadBalancer is unknown", BAREMETAL),
+    rule("hosts-missing", "There is no list of hosts", BAREMETAL),
+    rule("hosts-too-few", "Fewer hosts than replicas", BAREMETAL),
+    rule("host-empty", "An item of hosts without content, at which the installer crashes", BAREMETAL),
+    rule("host-without-role", "A host without a role", BAREMETAL),
+    rule("host-name-missing", "A host without a name", BAREMETAL),
+    rule("host-name-doubled", "Two hosts with one name", BAREMETAL),
+    rule("host-name-invalid", "The name of a host is no DNS name", BAREMETAL),
+    rule("host-boot-mac-missing", "A host without bootMACAddress", BAREMETAL),
+    rule("host-boot-mac-doubled", "Two hosts with one bootMACAddress", BAREMETAL),
+    rule("boot-mode-unknown", "bootMode is unknown", BAREMETAL),
+    rule("secure-boot-not-by-driver", "Secure boot with a BMC driver that cannot set it", BAREMETAL),
+    rule("root-device-not-in-dev", "The root device is not below /dev", BAREMETAL),
+    rule("root-device-by-other-path", "The root device is named by a link other than by-path", BAREMETAL),
+    rule("network-config-not-a-mapping", "networkConfig is no mapping", BAREMETAL),
+    rule("interface-mtu-not-a-number", "The MTU of an interface is no number", BAREMETAL).since(Release::V4_20),
+    rule("machine-api-off", "create cluster without the capability MachineAPI", "installconfig/platformprovisioncheck.go"),
+    rule("bmc-address-missing", "A BMC without an address", BAREMETAL),
+    rule("bmc-address-doubled", "Two hosts with one BMC address", BAREMETAL),
+    rule("bmc-address-unreadable", "A BMC address that no driver takes", BAREMETAL),
+    rule("bmc-username-missing", "A BMC without a user name", BAREMETAL),
+    rule("bmc-password-missing", "A BMC without a password", BAREMETAL),
+    rule("bmc-needs-provisioning-network", "A BMC driver that needs the provisioning network, which is disabled", BAREMETAL),
+    rule("provisioning-ip-outside-network", "An address for provisioning is not in the provisioning network", BAREMETAL),
+    rule("provisioning-ip-in-machine-network", "The bootstrap address for provisioning is in a machine network", BAREMETAL),
+    rule("provisioning-ip-outside-machine-network", "Without a provisioning network its addresses must be in a machine network", BAREMETAL),
+    rule("provisioning-ip-in-dhcp-range", "An address for provisioning is in the DHCP range", BAREMETAL),
+    rule("provisioning-network-overlaps", "The provisioning network overlaps a machine network", BAREMETAL),
+    rule("provisioning-network-host-bits", "The address of the provisioning network has bits below its mask", BAREMETAL),
+    rule("provisioning-network-too-large", "A managed IPv6 provisioning network is larger than /64", BAREMETAL),
+    rule("dhcp-range-unreadable", "provisioningDHCPRange is not two addresses", BAREMETAL),
+    rule("dhcp-range-outside-network", "provisioningDHCPRange is not in the provisioning network", BAREMETAL),
+    rule("ntp-server-invalid", "A time server is neither an address nor a name", BAREMETAL),
+    rule("bootstrap-mac-invalid", "A MAC address of the bootstrap machine is not usable", BAREMETAL),
+    rule("bootstrap-macs-are-the-same", "Both MAC addresses of the bootstrap machine are the same", BAREMETAL),
+    rule("bootstrap-static-network-incomplete", "Address, gateway and DNS of the bootstrap machine: all or none", "installconfig/baremetal/validation.go"),
+    rule("libvirt-uri-unreadable", "libvirtURI is no URI", BAREMETAL),
+    rule("bridge-unknown-to-libvirt", "A bridge that libvirt must know", OUTSIDE),
+    rule("os-image-uri-invalid", "The URI of an OS image lacks something", BAREMETAL),
+    rule("os-image-not-found", "An OS image that must answer", OUTSIDE),
+    rule("control-plane-empty", "A control plane without replicas", CONFIG),
+    rule("replicas-negative", "A negative number of replicas", POOLS),
+    rule("hyperthreading-unknown", "hyperthreading is unknown", POOLS),
+    rule("architecture-unknown", "architecture is unknown", POOLS),
+    rule("architectures-differ", "Compute of another architecture than the control plane", CONFIG),
+    rule("release-architecture", "The architecture of the release payload", OUTSIDE).since(Release::V4_16),
+    rule("pool-for-other-platform", "Settings of a pool for another platform", POOLS),
+    rule("compute-name-unknown", "A compute pool that is not called worker", CONFIG),
+    rule("compute-doubled", "Two compute pools with one name", CONFIG),
+    rule("disk-doubled", "Two disks for one purpose", POOLS).since(Release::V4_20),
+    rule("disk-etcd-on-worker", "A disk for etcd on workers", POOLS).since(Release::V4_20),
+    rule("disk-id-too-long", "The id of a disk is too long", POOLS).since(Release::V4_20),
+    rule("disk-without-configuration", "A disk without its settings", POOLS).since(Release::V4_20),
+    rule("fencing-credential-doubled", "Two fencing credentials for one host or address", CONFIG).since(Release::V4_19),
+    rule("fencing-credential-empty", "A fencing credential without content, at which the installer crashes", CONFIG).since(Release::V4_19),
+    rule("fencing-credential-incomplete", "A fencing credential lacks a field", CONFIG).since(Release::V4_19),
+    rule("fencing-credentials-count", "Two nodes need two fencing credentials, others none", CONFIG).since(Release::V4_19),
+    rule("fencing-not-on-platform", "Fencing on another platform", CONFIG).since(Release::V4_19),
+    rule("fencing-on-compute", "Fencing of workers", CONFIG).since(Release::V4_19),
+    rule("fencing-verification-unknown", "certificateVerification is unknown", CONFIG).since(Release::V4_20),
+    rule("arbiter-gated", "An arbiter without its feature gate", CONFIG).since(Release::V4_19),
+    rule("arbiter-not-on-platform", "An arbiter on another platform", CONFIG).since(Release::V4_19),
+    rule("arbiter-empty", "An arbiter without replicas", CONFIG).since(Release::V4_19),
+    rule("arbiter-with-too-few-masters", "An arbiter beside fewer than two masters", CONFIG).since(Release::V4_19),
+    rule("proxy-empty", "A proxy without httpProxy and httpsProxy", CONFIG),
+    rule("proxy-url-unreadable", "A proxy that is no URL", CONFIG),
+    rule("proxy-scheme-unknown", "A proxy with a scheme that is not supported", CONFIG),
+    rule("proxy-inside-cluster", "A proxy with an address of the cluster", CONFIG),
+    rule("no-proxy-has-spaces", "noProxy has spaces", CONFIG),
+    rule("no-proxy-element-invalid", "An element of noProxy is no address, network or domain", CONFIG),
+    rule("mirror-repository-invalid", "A source or mirror is no repository", CONFIG),
+    rule("mirrors-twice", "imageContentSources beside imageDigestSources", CONFIG),
+    rule("image-content-sources-deprecated", "imageContentSources is deprecated", CONFIG),
+    rule("publish-unknown", "publish is unknown", CONFIG),
+    rule("publish-internal-not-on-platform", "Internal publishing on a platform without it", CONFIG),
+    rule("publish-mixed-not-on-platform", "Mixed publishing on a platform without it", CONFIG).since(Release::V4_15),
+    rule("operator-publishing-missing", "Mixed publishing without its strategy", CONFIG).since(Release::V4_15),
+    rule("operator-publishing-not-mixed", "A strategy for mixed publishing without it", CONFIG).since(Release::V4_15),
+    rule("operator-publishing-unknown", "The strategy of an operator is unknown", CONFIG).since(Release::V4_15),
+    rule("operator-publishing-all-internal", "A mixed strategy in which everything is internal", CONFIG).since(Release::V4_15),
+    rule("credentials-mode-not-on-platform", "credentialsMode on a platform without it", CONFIG),
+    rule("capability-set-unknown", "baselineCapabilitySet is unknown", CONFIG),
+    rule("capability-unknown", "A capability is unknown", CONFIG),
+    rule("capability-needs-another", "A capability without one that it needs", CONFIG),
+    rule("capability-baremetal-off", "Platform baremetal without the capability baremetal", CONFIG).since(Release::V4_16),
+    rule("capability-cloud-credential-off", "CloudCredential left out where it is needed", CONFIG).since(Release::V4_15),
+    rule("capability-cloud-controller-off", "CloudControllerManager left out where it is needed", CONFIG).since(Release::V4_16),
+    rule("capability-ingress-off", "Ingress left out", CONFIG).since(Release::V4_16),
+    rule("feature-set-unknown", "featureSet is unknown; some releases crash at it", CONFIG),
+    rule("feature-gates-without-custom", "featureGates without CustomNoUpgrade", CONFIG),
+    rule("feature-gate-unreadable", "A feature gate is not name=bool", CONFIG),
+    rule("field-gated", "A field that a feature gate protects", CONFIG).since(Release::V4_19),
+    rule("agent-platform-unknown", "A platform that the agent does not install", AGENT_INSTALL),
+    rule("agent-external-platform", "An external platform that the agent does not know", AGENT_INSTALL).between(Release::V4_14, Release::V4_14),
+    rule("agent-oci-cloud-controller", "External platform oci without its cloud controller", AGENT_INSTALL),
+    rule("agent-architecture-unknown", "An architecture that the agent does not install", AGENT_INSTALL),
+    rule("agent-architecture-needs-none", "An architecture that the agent installs only on platform none", AGENT_INSTALL).since(Release::V4_15),
+    rule("agent-feature-set", "A feature set with the agent", AGENT_INSTALL).between(Release::V4_15, Release::V4_19),
+    rule("agent-control-plane-size", "A number of masters that the agent does not install", AGENT_INSTALL),
+    rule("agent-single-node-network", "A single node without OVN-Kubernetes", AGENT_INSTALL),
+    rule("agent-single-node-platform", "A single node on a platform other than none and external", AGENT_INSTALL),
+    rule("agent-single-node-with-workers", "A single master with workers", AGENT_INSTALL),
+    rule("agent-single-node-with-arbiter", "A single master with an arbiter", AGENT_INSTALL).since(Release::V4_20),
+    rule("setting-ignored", "A setting that the agent ignores", AGENT_INSTALL),
+    rule("rendezvous-ip-not-an-address", "rendezvousIP is no IP address", AGENT_CONFIG),
+    rule("rendezvous-ip-missing", "No rendezvousIP, and no host to take it from", "agent/image/ignition.go"),
+    rule("rendezvous-ip-on-worker", "rendezvousIP belongs to a worker", AGENT_HOSTS),
+    rule("boot-artifacts-url-invalid", "bootArtifactsBaseURL is no absolute URL", AGENT_CONFIG),
+    rule("host-interfaces-missing", "A host without interfaces", AGENT_HOSTS),
+    rule("interface-empty", "An item of interfaces without content, at which the installer crashes", AGENT_HOSTS),
+    rule("interface-mac-missing", "An interface without a MAC address", AGENT_HOSTS),
+    rule("interface-mac-invalid", "The MAC address of an interface is not usable", AGENT_HOSTS),
+    rule("interface-mac-doubled", "Two interfaces with one MAC address", AGENT_HOSTS),
+    rule("interfaces-not-usable", "Interfaces of a host that cannot be told apart", "staticnetworkconfig/generator.go"),
+    rule("root-device-wwn-extension", "A root device named by an extension of its WWN", AGENT_HOSTS),
+    rule("host-role-unknown", "The role of a host is unknown", AGENT_HOSTS),
+    rule("install-hosts-ignored", "Hosts of install-config.yaml beside those of agent-config.yaml", AGENT_HOSTS).since(Release::V4_15),
+    rule("boot-mac-not-in-network-config", "bootMACAddress is not in networkConfig", AGENT_HOSTS).since(Release::V4_15),
+    rule("network-config-unreadable", "networkConfig is not what nmstate takes", AGENT_HOSTS).since(Release::V4_15),
+    rule("network-config-refused-by-nmstate", "What nmstate says of networkConfig", OUTSIDE),
+    rule("agent-hosts-too-few", "Fewer hosts than replicas", NMSTATE),
+    rule("agent-hosts-too-many", "More hosts than replicas", NMSTATE),
+    rule("host-prefix-too-large", "hostPrefix leaves no room for pods", CLUSTER_INSTALL).since(Release::V4_20),
+    rule("cluster-network-unreadable", "A cluster network without a network", CLUSTER_INSTALL).since(Release::V4_20),
+    rule("cluster-network-too-small", "The cluster network has not a subnet for every host", CLUSTER_INSTALL).since(Release::V4_20),
+    rule("cluster-manifests", "A cluster described by manifests", OUTSIDE),
+];
