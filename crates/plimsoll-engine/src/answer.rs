@@ -557,6 +557,10 @@ impl<'a> View<'a> {
                 add(finding.node, 0.5, vec![name]);
             }
         }
+        // Nothing here explains it: its own check is where to go on.
+        for symptom in &self.inputs.explanation.unexplained {
+            add(*symptom, 0.2, vec![self.name(*symptom)]);
+        }
         scored.sort_by(|(a, x), (b, y)| {
             b.total_cmp(a).then_with(|| (&x.id, &x.entity, &x.how).cmp(&(&y.id, &y.entity, &y.how)))
         });

@@ -2,6 +2,7 @@
 //! environment, and nothing that can fail: what cannot be understood is a gap in the answer.
 
 mod answer;
+pub mod check;
 pub mod explain;
 pub mod facts;
 mod ground;

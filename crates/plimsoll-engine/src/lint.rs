@@ -8,8 +8,8 @@ use crate::facts::installer;
 use crate::pack::{LoadError, Pack, PackFile, Place};
 use crate::{page, symptoms};
 
-/// Sources that `diagnose` does not read; a path is one that it does.
-const NO_SOURCES: [&str; 2] = ["bmc:", "kube:"];
+/// Sources of `diagnose` that are no path.
+const SOURCES: [&str; 4] = ["bmc", "kube", "node", "ssh"];
 
 /// Problems of the failure modes whose folders are among `files`, sorted. `commands` are those of the
 /// command line, which the texts may recommend.
@@ -88,8 +88,15 @@ fn advice_in_vain(line: &str, commands: &[&str]) -> Vec<(u32, String)> {
             let known = commands.join(", ");
             found.push((column, format!("there is no 'plimsoll {command}'; there are {known}")));
         }
+        // `ipmi:hosts.yaml`, and neither `https://…` nor the end of a clause.
         let is_none = |word: &&str| {
-            NO_SOURCES.iter().any(|kind| word.len() > kind.len() && word.starts_with(kind))
+            word.split_once(':').is_some_and(|(kind, rest)| {
+                kind.len() > 1
+                    && kind.bytes().all(|b| b.is_ascii_lowercase())
+                    && !rest.is_empty()
+                    && !rest.starts_with('/')
+                    && !SOURCES.contains(&kind)
+            })
         };
         if let Some(source) = rest.split([' ', ',', ';', '`', '"', '\'']).find(is_none) {
             found.push((column, format!("'{source}' is no source that plimsoll reads")));

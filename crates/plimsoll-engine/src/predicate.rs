@@ -311,8 +311,17 @@ pub fn to_cel(value: &Value) -> Cel {
 }
 
 pub fn facts_to_cel(map: &BTreeMap<String, Value>) -> Cel {
-    let entries: HashMap<Key, Cel> =
-        map.iter().map(|(key, value)| (Key::from(key.as_str()), to_cel(value))).collect();
+    facts_and_names_to_cel(map, std::iter::empty())
+}
+
+/// Facts, and names that stand for facts of the same name.
+pub fn facts_and_names_to_cel<'n>(
+    map: &BTreeMap<String, Value>,
+    names: impl Iterator<Item = (&'n str, &'n str)>,
+) -> Cel {
+    let facts = map.iter().map(|(key, value)| (Key::from(key.as_str()), to_cel(value)));
+    let names = names.map(|(key, value)| (Key::from(key), Cel::String(Arc::new(value.into()))));
+    let entries: HashMap<Key, Cel> = facts.chain(names).collect();
     Cel::Map(Map { map: Arc::new(entries) })
 }
 

@@ -7,7 +7,7 @@ use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Time, Value};
 use rayon::prelude::*;
 
 use crate::pack::{Applies, Pack, StateRule};
-use crate::predicate::{Predicate, Truth, facts_to_cel, root_context};
+use crate::predicate::{Predicate, Truth, facts_and_names_to_cel, facts_to_cel, root_context};
 
 /// Proofs quoted for one state; the rest is in the same files.
 const MAX_EVIDENCE: usize = 8;
@@ -108,13 +108,10 @@ pub fn shared(base: &FactBase) -> Context<'static> {
 
 /// An entity's facts with its own name among them.
 pub fn bound(id: &EntityId, entity: &Entity) -> Cel {
-    let mut facts = entity.facts.clone();
-    facts.insert("name".into(), id.name.as_str().into());
-    facts.insert("kind".into(), id.kind.as_str().into());
-    if let Some(namespace) = &id.namespace {
-        facts.insert("namespace".into(), namespace.as_str().into());
-    }
-    facts_to_cel(&facts)
+    let own =
+        [("name", Some(&id.name)), ("kind", Some(&id.kind)), ("namespace", id.namespace.as_ref())];
+    let own = own.into_iter().filter_map(|(key, value)| Some((key, value?.as_str())));
+    facts_and_names_to_cel(&entity.facts, own)
 }
 
 fn evaluate(index: usize, rule: &StateRule, scope: &Context<'_>) -> Instance {

@@ -115,6 +115,13 @@ fn expired(entry: &Suppression, now: Option<Time>) -> Option<String> {
 }
 
 impl Suppression {
+    /// Whether it holds on that day, of that finding of a check.
+    pub fn covers(&self, id: &str, entity: &str, now: Option<Time>) -> bool {
+        self.id == id
+            && expired(self, now).is_none()
+            && self.entity.as_ref().is_none_or(|glob| fits(glob, entity))
+    }
+
     fn meets(&self, state: &State) -> bool {
         self.id == state.id
             && self.entity.as_ref().is_none_or(|glob| fits(glob, &state.entity.to_string()))

@@ -66,7 +66,7 @@ fn what_a_root_cause_lacks_is_told_where_it_stands() {
 #[test]
 fn advice_that_nobody_can_follow_is_refused() {
     let rules =
-        RULES.replace("how: look", "how: look or plimsoll diagnose must-gather bmc:hosts.yaml");
+        RULES.replace("how: look", "how: look or plimsoll diagnose must-gather ipmi:hosts.yaml");
     let page = PAGE.replace(
         "## How to fix\n\nx",
         "## How to fix\n\n`plimsoll check x.yaml`, `plimsoll explain a`",
@@ -77,7 +77,7 @@ fn advice_that_nobody_can_follow_is_refused() {
         [
             "p/net/a/case.md:19:2: there is no 'plimsoll check'; there are diagnose, explain",
             "p/net/a/case.yaml:5:3: no rule reads the signature 'idle'",
-            "p/net/a/case.yaml:16:25: 'bmc:hosts.yaml' is no source that plimsoll reads",
+            "p/net/a/case.yaml:16:25: 'ipmi:hosts.yaml' is no source that plimsoll reads",
         ]
     );
 }

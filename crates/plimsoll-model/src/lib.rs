@@ -5,6 +5,7 @@
 //! every renderer shows. A stage knows the types of the stage before it and none after it.
 
 pub mod capture;
+pub mod check;
 pub mod diagnosis;
 pub mod entity;
 pub mod evidence;

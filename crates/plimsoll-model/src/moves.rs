@@ -20,6 +20,9 @@ pub struct Moves {
     pub to: Option<Time>,
     /// Before and now; equal where it did not move.
     pub verdict: (Verdict, Verdict),
+    /// Why nothing new could be seen; what was known before stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blind: Option<String>,
     /// Sorted by root.
     pub roots: Vec<RootMove>,
     /// Sorted by state.
@@ -66,6 +69,7 @@ impl Moves {
             from: before.generated_for,
             to: now.generated_for,
             verdict: (before.verdict, now.verdict),
+            blind: None,
             roots: moved(&roots(before), &roots(now))
                 .map(|(StateRef { id, entity }, before, now)| RootMove { id, entity, before, now })
                 .collect(),
@@ -73,6 +77,22 @@ impl Moves {
                 .map(|(StateRef { id, entity }, before, now)| StateMove { id, entity, before, now })
                 .collect(),
         }
+    }
+
+    /// Where less was seen than before, so that what is gone from sight need not be gone: why that is.
+    pub fn blind(before: &Diagnosis, now: &Diagnosis) -> Option<Self> {
+        let lost = now.verdict == Verdict::NotProvable && before.verdict != Verdict::NotProvable;
+        let mut gaps = now.sources.iter().filter(|source| !source.complete).flat_map(|s| &s.gaps);
+        let blind = gaps.next().or(Some(&now.reason)).filter(|_| lost)?;
+        Some(Self {
+            schema: MOVES_SCHEMA.into(),
+            from: before.generated_for,
+            to: now.generated_for,
+            verdict: (before.verdict, before.verdict),
+            blind: Some(blind.clone()),
+            roots: Vec::new(),
+            states: Vec::new(),
+        })
     }
 
     /// The published schema of this format.

@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-const VALUE: &str = r#"(?:\\*"[^"]*"?|'[^']*'?|[^\s"',;&})\]]+)"#;
+// What is taken out already stays as it is.
+const VALUE: &str =
+    r#"(?:\[redacted\]|"(?:[^"\\]|\\.)*"?|\\+"[^"]*"?|'(?:[^']|'')*'?|[^\s"',;&})\]]+)"#;
 
 static SECRETS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let rules = [
@@ -23,6 +25,12 @@ static SECRETS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         ),
         (r"(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}".into(), "${1}[redacted]"),
         (r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?".into(), "[redacted]"),
+        // In block style the rest of the line is the value, whatever stands in it.
+        (
+            r#"(?im)^([ \t]*(?:- )?["']?[a-z0-9_.-]*(?:password|passwd|passphrase)["']?:[ \t]+)[^\s"'{\[|>&*!#][^\n]*$"#
+                .into(),
+            "${1}[redacted]",
+        ),
         (
             format!(r#"(?i)((?:password|passwd|passphrase)\\*["']?\s*[:=]\s*){VALUE}"#),
             "${1}[redacted]",

@@ -82,8 +82,19 @@ pub struct SourceInfo {
     /// False when the gather failed, timed out or was cut, or anything in it could not be read.
     pub complete: bool,
     pub gaps: Vec<Gap>,
+    /// When it was gathered, where it tells.
+    pub taken: Option<Time>,
     pub files: u64,
     pub bytes: u64,
+}
+
+impl Snapshot {
+    /// Indices of sources: what was seen later says how it is now.
+    pub fn newest_first(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..self.sources.len()).collect();
+        all.sort_by_key(|source| std::cmp::Reverse((self.sources[*source].taken, *source)));
+        all
+    }
 }
 
 /// One thing that was asked for and is not there.

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span};
 
@@ -18,6 +18,9 @@ pub enum DuplicateKeys {
     Reject,
     /// What Kubernetes' own JSON decoding does.
     KeepLast,
+    /// Every entry, in the order of the file, and the document to its end: for a caller that judges
+    /// the file itself.
+    KeepAll,
 }
 
 impl Limits {
@@ -63,8 +66,11 @@ pub fn parse(text: &str, limits: &Limits) -> Result<Node, YamlError> {
             column: to_u32(error.marker().col() + 1),
             message: error.info().to_string(),
         })?;
+        let ended = matches!(event, Event::DocumentEnd);
         builder.take(event, span)?;
-        if builder.result.is_some() {
+        // Who judges a file wants to know what is wrong behind its last value, too.
+        let whole = limits.duplicate_keys == DuplicateKeys::KeepAll;
+        if builder.result.is_some() && (ended || !whole) {
             break;
         }
     }
@@ -200,7 +206,13 @@ impl Builder<'_> {
                     };
                     *key = Some(Key { name, line, column });
                 }
-                Some(_) if std::mem::take(merge) => merge_into(entries, &node),
+                Some(_) if std::mem::take(merge) => {
+                    let all = self.limits.duplicate_keys == DuplicateKeys::KeepAll;
+                    merge_into(entries, &node, all);
+                }
+                Some(key) if self.limits.duplicate_keys == DuplicateKeys::KeepAll => {
+                    entries.push((key, node));
+                }
                 Some(key) => {
                     if let Some(old) = entries.iter_mut().find(|(k, _)| k.name == key.name) {
                         if self.limits.duplicate_keys == DuplicateKeys::Reject && old.0.line != 0 {
@@ -224,14 +236,15 @@ impl Builder<'_> {
     }
 }
 
-/// `<<`: keys that the mapping does not have itself. Line 0 marks them as replaceable.
-fn merge_into(entries: &mut Vec<(Key, Node)>, node: &Node) {
+/// `<<`: keys that the mapping does not have itself, or all of them. Line 0 marks them as replaceable.
+fn merge_into(entries: &mut Vec<(Key, Node)>, node: &Node, all: bool) {
     let sources = match &node.kind {
         Kind::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
+    let mut known: BTreeSet<String> = entries.iter().map(|(key, _)| key.name.clone()).collect();
     for (key, value) in sources.iter().flat_map(|source| source.entries()) {
-        if !entries.iter().any(|(k, _)| k.name == key.name) {
+        if known.insert(key.name.clone()) || all {
             entries.push((Key { name: key.name.clone(), line: 0, column: 0 }, value.clone()));
         }
     }
@@ -311,6 +324,16 @@ mod tests {
         assert_eq!((error.line, error.column), (2, 1));
         let node = parse("a: 1\na: 2\n", &Limits::OBJECT).unwrap();
         assert_eq!(node.get("a").unwrap().as_int(), Some(2));
+    }
+
+    #[test]
+    fn all_entries_stay_where_the_caller_judges_doubled_keys() {
+        let limits = Limits { duplicate_keys: DuplicateKeys::KeepAll, ..Limits::USER_FILE };
+        let node = parse("a: 1\nb: 2\na: 3\n", &limits).unwrap();
+        let names: Vec<_> = node.entries().iter().map(|(key, _)| key.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "a"]);
+        assert!(parse("a\nb: 1\n", &limits).is_err());
+        assert_eq!(parse("a: 1\n---\n]", &limits).unwrap().get("a").unwrap().as_int(), Some(1));
     }
 
     #[test]

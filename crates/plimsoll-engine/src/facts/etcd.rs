@@ -1,6 +1,7 @@
 //! etcd members from `etcd_info/`, and from what the etcd operator says of them. Ids are 64-bit and
 //! stay exact.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use plimsoll_model::snapshot::{Gap, GapStatus};
@@ -9,11 +10,58 @@ use serde_json::Value as Json;
 
 use super::nodes::control_plane;
 
+/// What one source tells of etcd, by whichever of its machines was asked.
+#[derive(Default)]
+struct Said {
+    /// Endpoint, and whether it is well for anybody.
+    healthy: BTreeMap<String, (bool, Evidence)>,
+    members: Vec<(Json, Evidence)>,
+    statuses: Vec<(Json, Evidence)>,
+    alarms: Option<(Vec<String>, Evidence)>,
+}
+
+impl Said {
+    fn take(&mut self, name: &str, json: &Json, at: &dyn Fn(String) -> Evidence) {
+        match name {
+            "member_list.json" => {
+                for member in list(json, "members") {
+                    let id = member.get("ID");
+                    if !self.members.iter().any(|(known, _)| known.get("ID") == id) {
+                        self.members.push((member.clone(), at(member.to_string())));
+                    }
+                }
+            }
+            "endpoint_health.json" => {
+                for endpoint in json.as_array().map(Vec::as_slice).unwrap_or_default() {
+                    let url = endpoint.get("endpoint").and_then(Json::as_str).unwrap_or_default();
+                    let Some(health) = endpoint.get("health").and_then(Json::as_bool) else {
+                        continue;
+                    };
+                    // A machine that is cut off sees nobody well; one that sees another well is right.
+                    let known = self.healthy.get(url);
+                    if known.is_none_or(|(known, _)| health && !known) {
+                        self.healthy.insert(url.into(), (health, at(endpoint.to_string())));
+                    }
+                }
+            }
+            "endpoint_status.json" => {
+                for status in json.as_array().map(Vec::as_slice).unwrap_or_default() {
+                    self.statuses.push((status.clone(), at(status.to_string())));
+                }
+            }
+            "alarm_list.json" => {
+                let kinds: Vec<String> = list(json, "alarms").iter().map(alarm_kind).collect();
+                if self.alarms.as_ref().is_none_or(|(known, _)| known.len() < kinds.len()) {
+                    self.alarms = Some((kinds, at(json.to_string())));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usize, Gap)>) {
-    let mut healthy: Vec<(String, bool, Evidence)> = Vec::new();
-    let mut members: Vec<(Json, Evidence)> = Vec::new();
-    let mut statuses: Vec<(Json, Evidence)> = Vec::new();
-    let mut alarms: Option<(Vec<String>, Evidence)> = None;
+    let mut by_source: BTreeMap<usize, Said> = BTreeMap::new();
     for ((source, path), bytes) in &snapshot.files {
         let Some(name) = path.rsplit('/').next().filter(|_| path.contains("etcd_info/")) else {
             continue;
@@ -41,55 +89,30 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
             time: None,
             text: clip(&text),
         };
-        match name {
-            "member_list.json" => {
-                for member in list(&json, "members") {
-                    // Several gathers of one cluster name the same members.
-                    let id = member.get("ID");
-                    if !members.iter().any(|(known, _)| known.get("ID") == id) {
-                        members.push((member.clone(), at(member.to_string())));
-                    }
-                }
-            }
-            "endpoint_health.json" => {
-                for endpoint in json.as_array().map(Vec::as_slice).unwrap_or_default() {
-                    let url = endpoint.get("endpoint").and_then(Json::as_str).unwrap_or_default();
-                    if let Some(health) = endpoint.get("health").and_then(Json::as_bool) {
-                        healthy.push((url.into(), health, at(endpoint.to_string())));
-                    }
-                }
-            }
-            "endpoint_status.json" => {
-                for status in json.as_array().map(Vec::as_slice).unwrap_or_default() {
-                    statuses.push((status.clone(), at(status.to_string())));
-                }
-            }
-            "alarm_list.json" => {
-                let kinds = list(&json, "alarms").iter().map(alarm_kind).collect();
-                alarms = Some((kinds, at(json.to_string())));
-            }
-            _ => {}
-        }
+        by_source.entry(*source).or_default().take(name, &json, &at);
     }
+    // Of each kind the newest that there is.
+    let mut said = Said::default();
+    for source in snapshot.newest_first() {
+        let Some(older) = by_source.remove(&source) else { continue };
+        if said.healthy.is_empty() {
+            said.healthy = older.healthy;
+        }
+        if said.members.is_empty() {
+            said.members = older.members;
+        }
+        if said.statuses.is_empty() {
+            said.statuses = older.statuses;
+        }
+        said.alarms = said.alarms.or(older.alarms);
+    }
+    let Said { healthy, members, statuses, alarms } = said;
     if let Some((kinds, at)) = alarms {
         let cluster = base.entities.entry(EntityId::cluster()).or_default();
         cluster.set("etcdAlarms", kinds.len(), at.clone());
         cluster.set("etcdAlarmKinds", kinds, at);
     }
-    if members.is_empty() {
-        return;
-    }
-    let evidence: Vec<Evidence> = members.iter().map(|(_, at)| at.clone()).collect();
-    let cluster = base.entities.entry(EntityId::cluster()).or_default();
-    cluster.derive("etcdMembers", members.len(), evidence);
-    if !healthy.is_empty() {
-        let answering = healthy.iter().filter(|(_, health, _)| *health).count();
-        cluster.derive(
-            "etcdHealthy",
-            answering,
-            healthy.iter().map(|(_, _, at)| at.clone()).collect(),
-        );
-    }
+    count(&members, &healthy, base);
     for (member, at) in members {
         let id = member.get("ID").and_then(Json::as_u64).unwrap_or(0);
         let name = member.get("name").and_then(Json::as_str).unwrap_or_default();
@@ -110,13 +133,35 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
         }) {
             status_facts(status, at, &mut entity);
         }
-        let health = healthy
-            .iter()
-            .find(|(url, _, _)| urls.iter().any(|client| client.as_str() == Some(url)));
-        if let Some((_, health, at)) = health {
+        let mut urls = urls.iter().filter_map(Json::as_str);
+        if let Some((health, at)) = urls.find_map(|url| healthy.get(url)) {
             entity.set("healthy", *health, at.clone());
         }
         base.entities.insert(EntityId::cluster_scoped("EtcdMember", &shown), entity);
+    }
+}
+
+/// How many members there are, and how many answer. Without a quorum nobody tells who the members are:
+/// then they are those that were asked.
+fn count(
+    members: &[(Json, Evidence)],
+    healthy: &BTreeMap<String, (bool, Evidence)>,
+    base: &mut FactBase,
+) {
+    let mut evidence: Vec<Evidence> = members.iter().map(|(_, at)| at.clone()).collect();
+    let asked: Vec<Evidence> = healthy.values().map(|(_, at)| at.clone()).collect();
+    if members.is_empty() {
+        evidence.clone_from(&asked);
+    }
+    let cluster = base.entities.entry(EntityId::cluster()).or_default();
+    if !evidence.is_empty() {
+        cluster.derive("etcdMembers", evidence.len(), evidence);
+    }
+    if !asked.is_empty() {
+        let answering = healthy.values().filter(|(health, _)| *health).count();
+        cluster.derive("etcdHealthy", answering, asked);
+        // Its operator stands for etcd as a whole, also where the API could not be asked for it.
+        base.entities.entry(EntityId::cluster_scoped("ClusterOperator", "etcd")).or_default();
     }
 }
 

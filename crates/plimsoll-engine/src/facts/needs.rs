@@ -12,7 +12,8 @@ pub fn needs(pack: &Pack) -> Needs {
         signatures: pack.signatures.iter().map(|rule| rule.spec.clone()).collect(),
         files: ["member_list", "endpoint_health", "endpoint_status", "alarm_list"]
             .iter()
-            .map(|name| format!("etcd_info/{name}.json"))
+            // As a gather has them, and as each master tells them itself.
+            .flat_map(|name| ["", "nodes/*/"].map(|of| format!("{of}etcd_info/{name}.json")))
             .chain(super::node_root::FILES.iter().map(|path| (*path).into()))
             .chain([super::bmc::FILES.into(), super::probes::FILES.into()])
             .collect(),

@@ -1,6 +1,7 @@
 //! `case.yaml` → rules. Two passes: read every file, then tie the names together.
 
 use plimsoll_causes::Prior;
+use plimsoll_model::check::Severity;
 use plimsoll_model::diagnosis::{Cost, Verdict};
 use plimsoll_model::snapshot::Signature;
 use plimsoll_yaml::{Limits, Node};
@@ -8,7 +9,7 @@ use plimsoll_yaml::{Limits, Node};
 use super::fields::Fields;
 use super::names::LogFact;
 use super::{
-    Applies, BreakerRule, Case, CheckRule, LoadError, Pack, PackFile, Recovery, Role,
+    Applies, BreakerRule, Case, CheckRule, FindingRule, LoadError, Pack, PackFile, Recovery, Role,
     SignatureRule, StateRule,
 };
 use crate::facts::schema;
@@ -36,6 +37,9 @@ const STATE_KEYS: &[&str] = &[
     "applies",
     "recovery",
     "folklore",
+    "severity",
+    "at",
+    "why",
 ];
 const CAUSE_KEYS: &[&str] =
     &["from", "to", "via", "likelihood", "delay", "guard", "keeps", "applies", "because", "source"];
@@ -272,6 +276,7 @@ impl<'n> Loader<'n> {
         if root.is_some() && role != Role::Fault {
             self.errors.push(fields.here("only a fault can be a root"));
         }
+        let finding = self.finding(&fields, &on);
         let rule = StateRule {
             at: fields.place(),
             case,
@@ -289,10 +294,26 @@ impl<'n> Loader<'n> {
             applies: self.applies(&fields),
             recovery,
             folklore: fields.texts("folklore", &mut self.errors),
+            finding,
             id,
             on,
         };
         self.pack.states.push(rule);
+    }
+
+    /// How a state of a config is told: how bad it is, which fact it stands at, why it matters.
+    fn finding(&mut self, fields: &Fields<'n>, on: &str) -> Option<FindingRule> {
+        let severities = [("error", Severity::Error), ("warning", Severity::Warning)];
+        let severity = fields.word("severity", &severities, &mut self.errors);
+        let at = fields.text("at", &mut self.errors).map(str::to_string);
+        let why = fields.text("why", &mut self.errors).map(|why| why.trim().to_string());
+        if severity.is_none() && (at.is_some() || why.is_some()) {
+            self.errors.push(fields.here("'at' and 'why' are for states with a 'severity'"));
+        }
+        if let Some(fact) = &at {
+            self.fact(fields, "at", on, fact);
+        }
+        Some(FindingRule { severity: severity?, at, why })
     }
 
     fn recovery(&mut self, path: &'n str, on: &str, item: &'n Node) -> Option<Recovery> {

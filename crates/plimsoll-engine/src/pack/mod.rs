@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use plimsoll_causes::{Likelihood, Prior};
+use plimsoll_model::check::Severity;
 use plimsoll_model::diagnosis::{Cost, Verdict};
 use plimsoll_model::snapshot::Signature;
 
@@ -93,6 +94,18 @@ pub struct StateRule {
     pub applies: Applies,
     pub recovery: Vec<Recovery>,
     pub folklore: Vec<String>,
+    /// Of a config that is checked before anything boots.
+    pub finding: Option<FindingRule>,
+}
+
+/// How `plimsoll check` tells a state.
+#[derive(Debug)]
+pub struct FindingRule {
+    pub severity: Severity,
+    /// The fact whose place in the user's file is shown.
+    pub at: Option<String>,
+    /// What it would cost later, and where that is known from.
+    pub why: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,9 +199,19 @@ impl LoadError {
     }
 }
 
+/// Folder of the rules about what `check --live` sees.
+const BEFORE_INSTALL: &str = "check/live/";
+
 impl Pack {
     /// Loads and checks a whole pack; every error at once.
     pub fn load(files: &[PackFile]) -> Result<Pack, Vec<LoadError>> {
+        // The same conditions as in a cluster, under the same names, seen before there is one.
+        let of_a_cluster = files.iter().filter(|file| !file.path.contains(BEFORE_INSTALL));
+        load::load(&of_a_cluster.cloned().collect::<Vec<_>>())
+    }
+
+    /// With what is seen only before an install.
+    pub fn load_checks(files: &[PackFile]) -> Result<Pack, Vec<LoadError>> {
         load::load(files)
     }
 

@@ -1,5 +1,6 @@
 //! Files below `probes/`: tolerant of what is new in them, bounded in what is taken.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use plimsoll_model::snapshot::{Gap, GapStatus};
@@ -75,6 +76,11 @@ pub struct Tls {
 }
 
 impl Probe {
+    /// Where, from where, and by what name.
+    fn question(&self) -> (&str, Option<u16>, &str, &str, &str) {
+        (&self.host, self.port, &self.path, &self.asked, &self.vantage)
+    }
+
     /// From a node of the cluster.
     pub fn is_inside(&self) -> bool {
         self.vantage.starts_with("node/")
@@ -96,20 +102,32 @@ pub struct Read {
     pub probes: Vec<Probe>,
 }
 
+/// Of an API and of each probe only the newest word: what was seen earlier says how it was then.
 pub fn files(snapshot: &Snapshot, problems: &mut Vec<(usize, Gap)>) -> Read {
     let mut read = Read::default();
-    for ((source, path), bytes) in &snapshot.files {
-        let is_ours = |(folder, file): (&str, &str)| {
-            folder.rsplit('/').next() == Some("probes") && file.ends_with(".json")
-        };
-        if !path.rsplit_once('/').is_some_and(is_ours) {
-            continue;
+    for source in snapshot.newest_first() {
+        let mut one = Read::default();
+        let of_source = (source, String::new())..(source + 1, String::new());
+        for ((_, path), bytes) in snapshot.files.range(of_source) {
+            let is_ours = |(folder, file): (&str, &str)| {
+                folder.rsplit('/').next() == Some("probes") && file.ends_with(".json")
+            };
+            if !path.rsplit_once('/').is_some_and(is_ours) {
+                continue;
+            }
+            let name = snapshot.sources.get(source).map(|s| s.name.as_str()).unwrap_or_default();
+            if let Err(why) = file(name, path, bytes, &mut one) {
+                let gap = Gap { status: GapStatus::Unreadable, what: path.clone(), why };
+                problems.push((source, gap));
+            }
         }
-        let name = snapshot.sources.get(*source).map(|s| s.name.as_str()).unwrap_or_default();
-        if let Err(why) = file(name, path, bytes, &mut read) {
-            let gap = Gap { status: GapStatus::Unreadable, what: path.clone(), why };
-            problems.push((*source, gap));
+        if read.attempts.is_empty() {
+            read.attempts = one.attempts;
         }
+        let asked: BTreeSet<_> = read.probes.iter().map(Probe::question).collect();
+        one.probes.retain(|probe| !asked.contains(&probe.question()));
+        drop(asked);
+        read.probes.extend(one.probes);
     }
     read
 }

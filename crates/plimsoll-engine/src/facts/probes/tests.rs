@@ -1,9 +1,10 @@
+use plimsoll_model::snapshot::SourceInfo;
 use plimsoll_model::{Entity, EntityId, FactBase, Snapshot, Value};
 
 use super::derive;
 
 fn facts(files: &[(&str, &str)]) -> (FactBase, Vec<String>) {
-    let mut snapshot = Snapshot::default();
+    let mut snapshot = Snapshot { sources: vec![SourceInfo::default()], ..Snapshot::default() };
     for (path, text) in files {
         snapshot.files.insert((0, (*path).into()), text.as_bytes().to_vec());
     }

@@ -1,0 +1,147 @@
+//! The config as a whole.
+
+use plimsoll_install::{File, InstallConfig, Judgement, Method, Pool, parse_ip};
+use plimsoll_model::EntityId;
+
+use super::addresses::Nets;
+use super::hosts::Machine;
+use super::{Facts, Found};
+use crate::check::Asked;
+
+pub fn extract(
+    judgement: &Judgement,
+    asked: &Asked<'_>,
+    nets: &Nets,
+    hosts: &[Machine<'_>],
+    facts: &mut Facts,
+) {
+    let minor = i64::from(asked.release.minor());
+    facts.known(&EntityId::cluster(), "minor", minor);
+    let refused: Vec<&str> = judgement.refusals.iter().map(|refusal| refusal.rule).collect();
+    let method = if asked.method == Method::Agent { "agent" } else { "ipi" };
+    let id = facts.config();
+    facts.known(&id, "refused", refused);
+    facts.known(&id, "method", method);
+    if let Some(config) = &judgement.config.install {
+        facts.known(&EntityId::cluster(), "platform", config.platform.name());
+        facts.known(&id, "platform", config.platform.name());
+        facts.text(&id, "name", &config.name, File::Install, "metadata.name");
+        facts.text(&id, "baseDomain", &config.base_domain, File::Install, "baseDomain");
+        domain(config, &id, facts);
+        replicas(config, &id, facts);
+    }
+    time_servers(judgement, &id, facts);
+    rendezvous(judgement, nets, hosts, &id, facts);
+}
+
+/// Domains that are kept for something else, and for what.
+const RESERVED: [(&str, &str); 7] = [
+    ("local", "multicast DNS answers for it, and many resolvers never ask a server"),
+    ("localhost", "it means this machine"),
+    ("example", "it is kept for documents"),
+    ("example.com", "it is kept for documents"),
+    ("example.net", "it is kept for documents"),
+    ("example.org", "it is kept for documents"),
+    ("invalid", "it is kept to never resolve"),
+];
+
+fn domain(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
+    let base = config.base_domain.value.trim_end_matches('.').to_lowercase();
+    let is_below =
+        |top: &str| base == top || base.strip_suffix(top).is_some_and(|rest| rest.ends_with('.'));
+    let reserved = RESERVED.iter().find(|(top, _)| is_below(top));
+    let found = reserved.map(|(top, why)| Found {
+        said: format!("{top}: {why}"),
+        file: File::Install,
+        path: "baseDomain".into(),
+        at: config.base_domain.place,
+        value: Some(config.base_domain.value.clone()),
+    });
+    facts.found(id, "reservedDomain", found.into_iter().collect());
+}
+
+fn replicas(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
+    let masters = &config.control_plane;
+    let path = "controlPlane.replicas";
+    let shown = masters.replicas.written.then(|| masters.replicas.value.to_string());
+    let at = masters.replicas.place;
+    facts.set(id, "controlPlaneReplicas", masters.replicas.value, File::Install, path, at, shown);
+    let workers = config.compute.iter().map(|pool| pool.replicas.value);
+    facts.known(id, "computeReplicas", workers.fold(0, i64::saturating_add));
+    facts.known(
+        id,
+        "arbiterReplicas",
+        config.arbiter.as_ref().map_or(0, |pool| pool.replicas.value),
+    );
+    let fenced = |pool: &Pool| pool.fencing.as_ref().map_or(0, |fencing| fencing.credentials.len());
+    facts.known(id, "fencingCredentials", fenced(masters));
+}
+
+/// A name or an address, as the installer takes them.
+fn is_name(text: &str) -> bool {
+    let label = |label: &str| {
+        let bytes = label.as_bytes();
+        (1..=63).contains(&bytes.len())
+            && bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
+            && bytes[0] != b'-'
+            && bytes[bytes.len() - 1] != b'-'
+    };
+    text.len() <= 253 && text.split('.').all(label)
+}
+
+fn time_servers(judgement: &Judgement, id: &EntityId, facts: &mut Facts) {
+    let baremetal = judgement.config.install.as_ref().and_then(|it| it.platform.baremetal.as_ref());
+    let install = baremetal.map_or(&[][..], |baremetal| &baremetal.ntp_servers).iter().enumerate();
+    let agent = judgement.config.agent.as_ref().map_or(&[][..], |agent| &agent.ntp_sources);
+    let install = install.map(|(i, server)| {
+        (server, File::Install, format!("platform.baremetal.additionalNTPServers[{i}]"))
+    });
+    let agent = agent
+        .iter()
+        .enumerate()
+        .map(|(i, server)| (server, File::Agent, format!("additionalNTPSources[{i}]")));
+    let mut all = 0_usize;
+    let mut unreadable = Vec::new();
+    for (server, file, path) in install.chain(agent) {
+        all += 1;
+        if parse_ip(&server.value).is_none() && !is_name(&server.value) {
+            let said = server.value.clone();
+            let value = Some(server.value.clone());
+            unreadable.push(Found { said, file, path, at: server.place, value });
+        }
+    }
+    facts.known(id, "ntpServers", all);
+    facts.found(id, "ntpUnreadable", unreadable);
+}
+
+fn rendezvous(
+    judgement: &Judgement,
+    nets: &Nets,
+    hosts: &[Machine<'_>],
+    id: &EntityId,
+    facts: &mut Facts,
+) {
+    let Some(agent) = &judgement.config.agent else { return };
+    let written = &agent.rendezvous_ip;
+    facts.text(id, "rendezvousIP", written, File::Agent, "rendezvousIP");
+    let Some(address) = parse_ip(written.as_str()) else { return };
+    let owns = |host: &&Machine<'_>| {
+        host.net().is_some_and(|net| net.addresses().any(|own| own.ip == address))
+    };
+    let owner = hosts.iter().find(owns);
+    facts.known(id, "rendezvousHost", owner.map_or("", |host| host.id.name.as_str()));
+    if let Some(inside) = nets.in_machine(address) {
+        // A host may meet the others on one network and serve the cluster on another.
+        let mut others = owner.into_iter().filter_map(Machine::net).flat_map(|net| net.addresses());
+        let elsewhere = others.any(|own| nets.in_machine(own.ip) == Some(true));
+        facts.known(id, "rendezvousOutside", !inside && !elsewhere);
+    }
+    // Who has no fixed address may get this one from a DHCP server.
+    let masters = hosts.iter().filter(|host| host.agent.is_some() && host.may_be_master());
+    let fixed = |host: &&Machine<'_>| {
+        host.net().is_some_and(|net| net.addresses().next().is_some() && !net.is_dynamic())
+    };
+    let (all, fixed) = (masters.clone().count(), masters.filter(fixed).count());
+    facts.known(id, "masterHosts", all);
+    facts.known(id, "masterHostsFixed", fixed);
+}

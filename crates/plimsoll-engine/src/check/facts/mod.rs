@@ -1,0 +1,261 @@
+//! A config as facts: entities of it, what is known of each, and where that stands in the user's files.
+//! Facts never judge.
+
+mod addresses;
+mod assets;
+mod bmc;
+mod cluster;
+mod hosts;
+mod live;
+mod names;
+mod networks;
+mod nmstate;
+mod policy;
+mod registries;
+mod trust;
+mod vips;
+mod wires;
+
+use std::collections::BTreeMap;
+
+use plimsoll_install::{File, Judgement, Place, Placed};
+use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Value, clip, redact};
+
+use super::Asked;
+
+/// A place in a file of the user, and what stands there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spot {
+    pub file: String,
+    pub path: String,
+    pub line: u32,
+    pub column: u32,
+    pub value: Option<String>,
+}
+
+pub struct Facts {
+    pub base: FactBase,
+    /// By entity and fact.
+    spots: BTreeMap<(EntityId, String), Spot>,
+    texts: BTreeMap<&'static str, Lines>,
+    names: BTreeMap<&'static str, String>,
+    /// Hosts of each file, in the order in which the installer counts them.
+    install_hosts: Vec<EntityId>,
+    agent_hosts: Vec<EntityId>,
+    cluster: String,
+    pub live: live::Live,
+}
+
+/// One of several things that make a fact: what is said of it, and where it stands.
+pub struct Found {
+    pub said: String,
+    pub file: File,
+    pub path: String,
+    pub at: Place,
+    pub value: Option<String>,
+}
+
+/// A text and where its lines begin.
+struct Lines {
+    text: String,
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        let starts = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self { starts: std::iter::once(0).chain(starts).collect(), text: text.into() }
+    }
+
+    /// Lines count from 1.
+    fn get(&self, line: u32) -> Option<&str> {
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        let start = *self.starts.get(index)?;
+        let end = self.starts.get(index + 1).copied().unwrap_or(self.text.len());
+        self.text.get(start..end).map(|line| line.trim_end_matches(['\n', '\r']))
+    }
+}
+
+/// Of a list in a sentence.
+const MOST_SHOWN: usize = 6;
+
+/// A thousand hosts with one fault fit no sentence.
+fn shortened(mut said: Vec<String>) -> Vec<String> {
+    let more = said.len().saturating_sub(MOST_SHOWN);
+    if more > 0 {
+        said.truncate(MOST_SHOWN);
+        said.push(format!("{more} more"));
+    }
+    said
+}
+
+pub fn extract(judgement: &Judgement, asked: &Asked<'_>) -> Facts {
+    let mut facts = Facts::new(judgement, asked);
+    let hosts = hosts::read(judgement, asked.method, &mut facts);
+    let nets = addresses::Nets::of(judgement);
+    cluster::extract(judgement, asked, &nets, &hosts, &mut facts);
+    assets::extract(asked, &mut facts);
+    if let Some(config) = &judgement.config.install {
+        networks::extract(config, &nets, &hosts, &mut facts);
+        registries::extract(config, &nets, &mut facts);
+        trust::extract(config, asked.seen.now, &mut facts);
+        vips::extract(config, judgement, &nets, &hosts, &mut facts);
+    }
+    names::extract(&hosts, &mut facts);
+    wires::extract(&hosts, &nets, asked.method, &mut facts);
+    bmc::extract(&hosts, &mut facts);
+    policy::extract(&hosts, &nets, &mut facts);
+    live::extract(judgement, asked, &mut facts);
+    facts
+}
+
+impl Facts {
+    fn new(judgement: &Judgement, asked: &Asked<'_>) -> Self {
+        let name = judgement.config.install.as_ref().map(|config| config.name.value.clone());
+        let mut facts = Self {
+            base: FactBase { now: asked.seen.now, ..FactBase::default() },
+            spots: BTreeMap::new(),
+            texts: BTreeMap::new(),
+            names: BTreeMap::new(),
+            install_hosts: Vec::new(),
+            agent_hosts: Vec::new(),
+            cluster: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "cluster".into()),
+            live: live::Live::default(),
+        };
+        for (file, given) in [(File::Install, asked.install), (File::Agent, asked.agent)] {
+            if let Some(given) = given {
+                facts.texts.insert(file.name(), Lines::of(given.text));
+                facts.names.insert(file.name(), given.name.into());
+            }
+        }
+        facts
+    }
+
+    /// The config as a whole.
+    pub fn config(&self) -> EntityId {
+        EntityId::cluster_scoped("InstallConfig", &self.cluster)
+    }
+
+    pub fn host(&self, name: &str) -> EntityId {
+        EntityId::cluster_scoped("InstallHost", name)
+    }
+
+    /// The host that a path is about, else the config.
+    pub fn entity_at(&self, file: File, path: &str) -> EntityId {
+        let lower = path.to_ascii_lowercase();
+        let index = lower.split_once("hosts[").and_then(|(_, rest)| rest.split_once(']'));
+        let host = index.and_then(|(number, _)| number.parse::<usize>().ok());
+        let hosts = match file {
+            File::Install => &self.install_hosts,
+            File::Agent => &self.agent_hosts,
+        };
+        host.and_then(|host| hosts.get(host)).cloned().unwrap_or_else(|| self.config())
+    }
+
+    /// Without what may be a secret.
+    pub fn line_of(&self, file: File, line: u32) -> String {
+        let text = self.texts.get(file.name()).and_then(|lines| lines.get(line));
+        let text = text.map(str::trim).unwrap_or_default();
+        if text.contains("auths") { String::new() } else { clip(&redact(text)) }
+    }
+
+    pub fn spot(&self, id: &EntityId, fact: Option<&str>) -> Option<&Spot> {
+        let at = |fact: &str| self.spots.get(&(id.clone(), fact.to_string()));
+        fact.and_then(at).or_else(|| at("name"))
+    }
+
+    pub fn why_unknown(&self, what: &str) -> String {
+        format!("not known: {what}")
+    }
+
+    fn entity(&mut self, id: &EntityId) -> &mut Entity {
+        self.base.entities.entry(id.clone()).or_default()
+    }
+
+    /// A fact with its place.
+    #[expect(clippy::too_many_arguments, reason = "a value, and all that is shown of its place")]
+    fn set(
+        &mut self,
+        id: &EntityId,
+        fact: &str,
+        value: impl Into<Value>,
+        file: File,
+        path: &str,
+        at: Place,
+        shown: Option<String>,
+    ) {
+        let evidence = self.evidence(file, at);
+        let spot = Spot {
+            file: evidence.path.clone(),
+            path: path.into(),
+            line: at.line,
+            column: at.column,
+            value: shown,
+        };
+        self.entity(id).set(fact, value, evidence);
+        self.spots.insert((id.clone(), fact.into()), spot);
+    }
+
+    /// Without its text, which few of a thousand hosts ever need: see `quote`.
+    fn evidence(&self, file: File, at: Place) -> Evidence {
+        let name = self.names.get(file.name()).cloned().unwrap_or_default();
+        Evidence {
+            source: name.clone(),
+            path: name,
+            line: Some(at.line.into()),
+            pointer: None,
+            time: None,
+            text: String::new(),
+        }
+    }
+
+    /// What the file says in the lines that a proof names.
+    pub fn quote(&self, proofs: &mut [Evidence]) {
+        for proof in proofs.iter_mut().filter(|proof| proof.text.is_empty()) {
+            let is_it = |file: &File| self.names.get(file.name()) == Some(&proof.path);
+            let line = proof.line.and_then(|line| u32::try_from(line).ok());
+            if let (Some(file), Some(line)) =
+                ([File::Install, File::Agent].iter().find(|file| is_it(file)), line)
+            {
+                proof.text = self.line_of(*file, line);
+            }
+        }
+    }
+
+    fn minor(&self) -> i64 {
+        let cluster = self.base.entities.get(&EntityId::cluster());
+        match cluster.and_then(|cluster| cluster.facts.get("minor")) {
+            Some(Value::Int(minor)) => *minor,
+            _ => 0,
+        }
+    }
+
+    /// A fact that nobody wrote down at one place.
+    fn known(&mut self, id: &EntityId, fact: &str, value: impl Into<Value>) {
+        self.entity(id).facts.insert(fact.into(), value.into());
+    }
+
+    /// A list of what was found, which stands where its first item does.
+    fn found(&mut self, id: &EntityId, fact: &str, found: Vec<Found>) {
+        let Some(first) = found.first() else {
+            return self.known(id, fact, Vec::<String>::new());
+        };
+        let spot = Spot {
+            file: self.names.get(first.file.name()).cloned().unwrap_or_default(),
+            path: first.path.clone(),
+            line: first.at.line,
+            column: first.at.column,
+            value: first.value.clone(),
+        };
+        let proofs = found.iter().take(MOST_SHOWN).map(|one| self.evidence(one.file, one.at));
+        let proofs: Vec<Evidence> = proofs.collect();
+        let said: Vec<String> = shortened(found.into_iter().map(|one| one.said).collect());
+        self.entity(id).derive(fact, said, proofs);
+        self.spots.insert((id.clone(), fact.into()), spot);
+    }
+
+    fn text(&mut self, id: &EntityId, fact: &str, value: &Placed<String>, file: File, path: &str) {
+        let shown = Some(value.value.clone()).filter(|value| !value.is_empty());
+        self.set(id, fact, value.value.clone(), file, path, value.place, shown);
+    }
+}

@@ -1,0 +1,156 @@
+//! The networks of the cluster, and the network that provisions it.
+
+use plimsoll_install::{Baremetal, File, InstallConfig, Network, Placed, parse_ip};
+use plimsoll_model::EntityId;
+
+use super::addresses::{self, Nets};
+use super::hosts::Machine;
+use super::{Facts, Found};
+
+/// What OVN-Kubernetes keeps for itself: name, network, and the releases that use it.
+const RESERVED: [(&str, Network, std::ops::Range<i64>); 8] = [
+    ("join", Network::v4(100, 64, 0, 0, 16), 0..99),
+    ("join", Network::v6([0xfd98, 0, 0, 0, 0, 0, 0, 0], 64), 0..99),
+    ("transit", Network::v4(100, 88, 0, 0, 16), 14..99),
+    ("transit", Network::v6([0xfd97, 0, 0, 0, 0, 0, 0, 0], 64), 14..99),
+    ("masquerade", Network::v4(169, 254, 169, 0, 29), 0..17),
+    ("masquerade", Network::v4(169, 254, 0, 0, 17), 17..99),
+    ("masquerade", Network::v6([0xfd69, 0, 0, 0, 0, 0, 0, 0], 125), 0..17),
+    ("masquerade", Network::v6([0xfd69, 0, 0, 0, 0, 0, 0, 0], 112), 17..99),
+];
+
+pub fn extract(config: &InstallConfig, nets: &Nets, hosts: &[Machine<'_>], facts: &mut Facts) {
+    let id = facts.config();
+    let networking = &config.networking;
+    facts.known(&id, "machineNetworks", nets.machine_shown());
+    let at = networking.place;
+    let written = nets.machine_written;
+    let path = "networking.machineNetwork";
+    facts.set(&id, "machineNetworkWritten", written, File::Install, path, at, None);
+    strangers(config, nets, hosts, &id, facts);
+    overlaps(config, &id, facts);
+    pods(config, hosts, &id, facts);
+    if let Some(baremetal) = &config.platform.baremetal {
+        provisioning(baremetal, hosts, &id, facts);
+    }
+}
+
+/// Addresses of this cluster that no machine network holds.
+fn strangers(
+    config: &InstallConfig,
+    nets: &Nets,
+    hosts: &[Machine<'_>],
+    id: &EntityId,
+    facts: &mut Facts,
+) {
+    let mut found: Vec<String> = Vec::new();
+    let is_outside =
+        |text: &str| parse_ip(text).is_some_and(|address| nets.in_machine(address) == Some(false));
+    if let Some(baremetal) = &config.platform.baremetal {
+        let vips = baremetal.api_vips.iter().chain(&baremetal.ingress_vips);
+        let outside = vips.filter(|vip| is_outside(vip.as_str()));
+        found.extend(outside.map(|vip| format!("VIP {}", vip.value)));
+    }
+    for host in hosts {
+        let Some(net) = host.net() else { continue };
+        let mut own = net.addresses().filter(|own| !addresses::is_link_local(own.ip));
+        let Some(first) = own.next() else { continue };
+        let mut all = net.addresses();
+        if !net.is_dynamic() && all.all(|own| nets.in_machine(own.ip) == Some(false)) {
+            found.push(format!("{} ({})", host.id.name, first.at.value));
+        }
+    }
+    found.dedup();
+    facts.known(id, "addressesOutside", super::shortened(found));
+}
+
+fn overlaps(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
+    let networking = &config.networking;
+    let minor = facts.minor();
+    let own_join = networking.ovn.as_ref().is_some_and(|ovn| ovn.join_subnet.is_some());
+    let is_ovn = networking.network_type.value.eq_ignore_ascii_case("OVNKubernetes");
+    let machine = networking.machine.iter().enumerate();
+    let machine = machine.map(|(i, it)| (it, format!("networking.machineNetwork[{i}]")));
+    let service = networking.service.iter().enumerate();
+    let service = service.map(|(i, it)| (it, format!("networking.serviceNetwork[{i}]")));
+    let cluster = networking.cluster.iter().enumerate();
+    let cluster = cluster.map(|(i, it)| (&it.cidr, format!("networking.clusterNetwork[{i}]")));
+    let mut found = Vec::new();
+    let all: Vec<(&Placed<Network>, String)> = machine.chain(service).chain(cluster).collect();
+    for (network, path) in all.iter().filter(|_| is_ovn) {
+        for (name, taken, releases) in &RESERVED {
+            let replaced = own_join && *name == "join" && taken.is_ipv4();
+            let real = network.value.address().is_some();
+            if real && !replaced && releases.contains(&minor) && network.value.overlaps(taken) {
+                found.push(Found {
+                    said: format!("{} and the {name} subnet {taken}", network.value),
+                    file: File::Install,
+                    path: path.clone(),
+                    at: network.place,
+                    value: Some(network.value.to_string()),
+                });
+            }
+        }
+    }
+    facts.found(id, "ovnOverlaps", found);
+}
+
+/// Room for nodes and for pods on them.
+fn pods(config: &InstallConfig, hosts: &[Machine<'_>], id: &EntityId, facts: &mut Facts) {
+    let replicas = |n: i64| n.max(0);
+    let compute = config.compute.iter().map(|pool| replicas(pool.replicas.value));
+    let arbiters = config.arbiter.as_ref().map_or(0, |pool| replicas(pool.replicas.value));
+    let nodes = compute.fold(replicas(config.control_plane.replicas.value), i64::saturating_add);
+    let nodes = nodes.saturating_add(arbiters);
+    let named = i64::try_from(hosts.len()).unwrap_or(i64::MAX);
+    let networking = &config.networking;
+    let mut room: Option<(i64, &Placed<i64>, usize)> = None;
+    for v4 in [true, false] {
+        let of_family = networking.cluster.iter().enumerate();
+        let of_family = of_family.filter(|(_, it)| it.cidr.value.is_ipv4() == v4);
+        let of_family: Vec<_> =
+            of_family.filter(|(_, it)| it.cidr.value.address().is_some()).collect();
+        let Some((index, first)) = of_family.first() else { continue };
+        let sum = of_family
+            .iter()
+            .map(|(_, it)| addresses::subnets(&it.cidr.value, it.host_prefix.value))
+            .fold(0, i64::saturating_add);
+        if room.as_ref().is_none_or(|(least, ..)| sum < *least) {
+            room = Some((sum, &first.host_prefix, *index));
+        }
+    }
+    if let Some((sum, prefix, index)) = room {
+        let path = format!("networking.clusterNetwork[{index}].hostPrefix");
+        let shown = Some(prefix.value.to_string());
+        facts.set(id, "podSubnets", sum, File::Install, &path, prefix.place, shown);
+    }
+    facts.known(id, "nodesWanted", nodes);
+    facts.known(id, "hostsNamed", named);
+    let longest = networking.cluster.iter().enumerate();
+    let longest = longest.filter(|(_, it)| it.cidr.value.is_ipv4());
+    if let Some((index, network)) = longest.max_by_key(|(_, it)| it.host_prefix.value) {
+        let prefix = &network.host_prefix;
+        let path = format!("networking.clusterNetwork[{index}].hostPrefix");
+        let shown = Some(prefix.value.to_string());
+        facts.set(id, "hostPrefix", prefix.value, File::Install, &path, prefix.place, shown);
+    }
+}
+
+fn provisioning(baremetal: &Baremetal, hosts: &[Machine<'_>], id: &EntityId, facts: &mut Facts) {
+    let path = "platform.baremetal.provisioningNetwork";
+    facts.text(id, "provisioningNetwork", &baremetal.provisioning_network, File::Install, path);
+    let balancer =
+        if baremetal.is_user_managed() { "UserManaged" } else { "OpenShiftManagedDefault" };
+    facts.known(id, "loadBalancer", balancer);
+    let range = &baremetal.provisioning_dhcp_range;
+    if let Some(ends) = addresses::range(range.as_str()) {
+        let path = "platform.baremetal.provisioningDHCPRange";
+        let shown = Some(range.value.clone());
+        let size = addresses::size(ends);
+        facts.set(id, "dhcpAddresses", size, File::Install, path, range.place, shown);
+        facts.known(id, "dhcpRange", range.value.as_str());
+    }
+    // The bootstrap machine serves the control plane, the cluster the others.
+    let masters = hosts.iter().filter(|host| host.role == "master").count();
+    facts.known(id, "hostsAtOnce", masters.max(hosts.len() - masters));
+}

@@ -1,0 +1,135 @@
+//! The virtual addresses, and who else has them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use plimsoll_install::{Baremetal, File, InstallConfig, Judgement, Placed, parse_ip};
+use plimsoll_model::EntityId;
+
+use super::addresses::{self, Nets};
+use super::bmc::Address;
+use super::hosts::Machine;
+use super::{Facts, shortened};
+
+pub fn extract(
+    config: &InstallConfig,
+    judgement: &Judgement,
+    nets: &Nets,
+    hosts: &[Machine<'_>],
+    facts: &mut Facts,
+) {
+    let Some(baremetal) = &config.platform.baremetal else { return };
+    let owners = owners(baremetal, judgement, hosts);
+    let gateways = gateways(baremetal, hosts);
+    let range = addresses::range(baremetal.provisioning_dhcp_range.as_str());
+    let mut uses: BTreeMap<IpAddr, Vec<&str>> = BTreeMap::new();
+    for (vip, usage, path) in written(baremetal) {
+        let Some(address) = parse_ip(vip.as_str()) else { continue };
+        let id = EntityId::cluster_scoped("VIP", &address.to_string());
+        let uses = uses.entry(address).or_default();
+        uses.push(usage);
+        let uses = uses.join(" and ");
+        facts.known(&id, "use", uses);
+        // An address of both stands where it stands first.
+        if facts.spot(&id, Some("address")).is_some() {
+            continue;
+        }
+        facts.text(&id, "address", vip, File::Install, &path);
+        facts.known(&id, "userManaged", baremetal.is_user_managed());
+        facts.known(&id, "machineNetworks", nets.machine_shown());
+        if let Some(inside) = nets.in_machine(address) {
+            facts.known(&id, "inMachineNetwork", inside);
+        }
+        let at = |line| line == vip.place.line;
+        let refused =
+            judgement.refusals.iter().filter(|it| it.file == File::Install && at(it.line));
+        facts.known(&id, "refused", refused.map(|it| it.rule).collect::<Vec<_>>());
+        let taken = owners.get(&address).cloned().unwrap_or_default();
+        facts.known(&id, "takenBy", shortened(taken));
+        facts.known(
+            &id,
+            "gatewayOf",
+            shortened(gateways.get(&address).cloned().unwrap_or_default()),
+        );
+        let network = nets.machine_of(address);
+        let edge = network.and_then(|network| addresses::edge(network, address));
+        facts.known(&id, "edge", edge.unwrap_or_default());
+        let in_range = range.is_some_and(|range| addresses::in_range(range, address));
+        let range = baremetal.provisioning_dhcp_range.value.as_str();
+        facts.known(&id, "inDhcpRange", if in_range { range } else { "" });
+        facts.known(&id, "hiddenBy", nets.hidden_by(address).unwrap_or_default());
+    }
+}
+
+fn written(baremetal: &Baremetal) -> impl Iterator<Item = (&Placed<String>, &'static str, String)> {
+    let api = baremetal.api_vips.iter().enumerate();
+    let api = api.map(|(i, vip)| (vip, "API", format!("platform.baremetal.apiVIPs[{i}]")));
+    let ingress = baremetal.ingress_vips.iter().enumerate();
+    let ingress =
+        ingress.map(|(i, vip)| (vip, "ingress", format!("platform.baremetal.ingressVIPs[{i}]")));
+    api.chain(ingress)
+}
+
+/// Whose address is it? Machines, not routers.
+fn owners(
+    baremetal: &Baremetal,
+    judgement: &Judgement,
+    hosts: &[Machine<'_>],
+) -> BTreeMap<IpAddr, Vec<String>> {
+    let mut owners: BTreeMap<IpAddr, Vec<String>> = BTreeMap::new();
+    let mut own = |text: &str, who: String| {
+        if let Some(address) = parse_ip(text) {
+            let all = owners.entry(address).or_default();
+            if !all.contains(&who) {
+                all.push(who);
+            }
+        }
+    };
+    for host in hosts {
+        for address in host.net().into_iter().flat_map(|net| net.addresses()) {
+            own(&address.at.value, format!("host {}", host.id.name));
+        }
+    }
+    if let Some(agent) = &judgement.config.agent {
+        own(agent.rendezvous_ip.as_str(), "rendezvousIP".into());
+    }
+    let fixed = [
+        (&baremetal.bootstrap_provisioning_ip, "bootstrapProvisioningIP"),
+        (&baremetal.cluster_provisioning_ip, "clusterProvisioningIP"),
+        (&baremetal.bootstrap_static_ip, "bootstrapExternalStaticIP"),
+        (&baremetal.bootstrap_static_dns, "bootstrapExternalStaticDNS"),
+    ];
+    for (address, name) in fixed {
+        own(address.as_str(), name.into());
+    }
+    for host in hosts {
+        if let Some((install, _)) = &host.install {
+            let address = Address::read(&install.bmc.address.value);
+            own(address.bare_host(), format!("the BMC of {}", host.id.name));
+        }
+        for server in host.net().into_iter().flat_map(|net| &net.dns) {
+            own(&server.value, "a DNS server".into());
+        }
+    }
+    owners
+}
+
+fn gateways(baremetal: &Baremetal, hosts: &[Machine<'_>]) -> BTreeMap<IpAddr, Vec<String>> {
+    let mut gateways: BTreeMap<IpAddr, Vec<String>> = BTreeMap::new();
+    for host in hosts {
+        for via in
+            host.net().into_iter().flat_map(|net| &net.routes).filter_map(|it| it.via.as_ref())
+        {
+            if let Some(address) = parse_ip(&via.value) {
+                let all = gateways.entry(address).or_default();
+                if all.last() != Some(&host.id.name) {
+                    all.push(host.id.name.clone());
+                }
+            }
+        }
+    }
+    if let Some(address) = parse_ip(baremetal.bootstrap_static_gateway.as_str()) {
+        gateways.entry(address).or_default().push("the bootstrap machine".into());
+    }
+    gateways
+}

@@ -1,0 +1,307 @@
+//! Interfaces, addresses and routes of each host, and what they have to do with those of others.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use plimsoll_install::{Method, parse_ip};
+
+use super::addresses::{self, Nets};
+use super::hosts::{Machine, mac_of};
+use super::nmstate::{Address, Link, Net};
+use super::{Facts, Found};
+
+/// By name and by number.
+const BOND_MODES: [&str; 7] = [
+    "balance-rr",
+    "active-backup",
+    "balance-xor",
+    "broadcast",
+    "802.3ad",
+    "balance-tlb",
+    "balance-alb",
+];
+/// The least that IPv6 needs, and the most that switches of a data centre carry.
+const LEAST_MTU: i64 = 1280;
+const MOST_MTU: i64 = 9216;
+
+pub fn extract(hosts: &[Machine<'_>], nets: &Nets, method: Method, facts: &mut Facts) {
+    let across = Across::of(hosts);
+    let mut first_owner: BTreeMap<IpAddr, &str> = BTreeMap::new();
+    for host in hosts {
+        let none = Net::default();
+        let net = host.net().unwrap_or(&none);
+        let id = &host.id;
+        facts.known(id, "agent", method == Method::Agent);
+        addressing(host, net, nets, facts);
+        facts.found(id, "interfacesDoubled", doubled(host, net));
+        facts.found(id, "macContradicts", mac_contradicts(host, net));
+        facts.found(id, "gatewaysOffLink", off_link(host, net));
+        facts.found(id, "nextHopsUnknown", next_hops_unknown(host, net));
+        facts.found(id, "switchedOff", switched_off(host, net));
+        facts.found(id, "addressesUnusable", unusable(host, net, &across));
+        facts.found(id, "dnsOtherFamily", dns_of_other_family(host, net));
+        links(host, net, facts);
+        let mut taken = Vec::new();
+        for address in net.addresses().filter(|own| is_of_one_machine(own)) {
+            match first_owner.get(&address.ip) {
+                Some(owner) if *owner != id.name => {
+                    taken.push(host.at(format!("{} is of {owner}", address.ip), &address.at));
+                }
+                Some(_) => {}
+                None => {
+                    first_owner.insert(address.ip, &id.name);
+                }
+            }
+        }
+        facts.found(id, "addressesTaken", taken);
+        let hidden = hidden(host, net, nets);
+        facts.found(id, "addressesHidden", hidden);
+    }
+}
+
+/// What is known of all hosts together.
+struct Across {
+    gateways: BTreeSet<IpAddr>,
+}
+
+impl Across {
+    fn of(hosts: &[Machine<'_>]) -> Self {
+        let routes = hosts.iter().filter_map(|host| host.net()).flat_map(|net| &net.routes);
+        let vias = routes.filter_map(|route| parse_ip(&route.via.as_ref()?.value));
+        Self { gateways: vias.collect() }
+    }
+}
+
+/// Anycast and link-local addresses may be on many.
+fn is_of_one_machine(address: &Address) -> bool {
+    !address.is_single() && !addresses::is_link_local(address.ip) && !address.ip.is_loopback()
+}
+
+fn addressing(host: &Machine<'_>, net: &Net, nets: &Nets, facts: &mut Facts) {
+    let id = &host.id;
+    let shown: Vec<Found> =
+        net.addresses().map(|own| host.at(own.at.value.clone(), &own.at)).collect();
+    facts.found(id, "addresses", shown);
+    facts.known(id, "dynamic", net.is_dynamic());
+    facts.known(id, "defaultRoute", net.has_default_route());
+    if nets.machine.is_some() {
+        let inside = net.addresses().filter(|own| nets.in_machine(own.ip) == Some(true)).count();
+        facts.known(id, "addressesInside", inside);
+        facts.known(id, "machineNetworks", nets.machine_shown());
+    }
+    // All ports that agent-config.yaml names are in the network config, so nothing else asks DHCP.
+    let covered = host.agent.as_ref().is_some_and(|(agent, _)| {
+        let named = |name: &str, mac: &str| {
+            net.links.iter().any(|link| {
+                link.name.value == name
+                    || link.mac.as_ref().is_some_and(|own| mac_of(&own.value) == mac_of(mac))
+            })
+        };
+        !agent.interfaces.is_empty()
+            && agent.interfaces.iter().all(|it| named(it.name.as_str(), it.mac.as_str()))
+    });
+    facts.known(id, "portsCovered", covered);
+    let dns: Vec<&str> = net.dns.iter().map(|server| server.value.as_str()).collect();
+    let at = host.network_place();
+    let file = host.net.as_ref().map_or(host.file, |(_, file, _)| *file);
+    let path = host.net.as_ref().map_or("", |(.., path)| path.as_str()).to_string();
+    facts.set(id, "dnsServers", dns, file, &path, at, None);
+}
+
+/// An OVS bridge and its interface may share a name, nothing else.
+fn doubled(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    let mut seen: BTreeSet<(&str, bool)> = BTreeSet::new();
+    let again = net.links.iter().filter(|link| {
+        let key = (link.name.value.as_str(), link.kind == "ovs-bridge");
+        !seen.insert(key)
+    });
+    again.map(|link| host.at(link.name.value.clone(), &link.name)).collect()
+}
+
+fn mac_contradicts(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    let Some((agent, _)) = &host.agent else { return Vec::new() };
+    let mut found = Vec::new();
+    for link in net.links.iter().filter(|link| matches!(link.kind.as_str(), "ethernet" | "")) {
+        let Some(mac) = &link.mac else { continue };
+        let listed = agent.interfaces.iter().find(|it| it.name.value == link.name.value);
+        if let Some(listed) = listed
+            && let (Some(own), Some(other)) = (mac_of(&mac.value), mac_of(listed.mac.as_str()))
+            && own != other
+        {
+            let said =
+                format!("{} is {} here and {} there", link.name.value, mac.value, listed.mac.value);
+            found.push(host.at(said, mac));
+        }
+    }
+    found
+}
+
+fn off_link(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    let mut found = Vec::new();
+    for route in &net.routes {
+        let (Some(via), Some(interface)) = (&route.via, &route.interface) else { continue };
+        let Some(address) = parse_ip(&via.value) else { continue };
+        let links: Vec<&Link> = net.named(&interface.value).collect();
+        let own = || links.iter().flat_map(|link| &link.addresses);
+        let is_told = !links.is_empty() && !links.iter().any(|link| link.is_dynamic);
+        let reaches = |own: &Address| {
+            own.is_single() || own.subnet().is_none_or(|subnet| subnet.contains(address))
+        };
+        if is_told && !addresses::is_link_local(address) && !own().any(reaches) {
+            let subnets: Vec<String> =
+                own().filter_map(Address::subnet).map(|it| it.to_string()).collect();
+            let has = if subnets.is_empty() { "no address".into() } else { subnets.join(", ") };
+            found.push(host.at(format!("{} on {} ({has})", via.value, interface.value), via));
+        }
+    }
+    found
+}
+
+fn next_hops_unknown(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    let names: BTreeSet<&str> = net.links.iter().map(|link| link.name.value.as_str()).collect();
+    let hops = net.routes.iter().filter_map(|route| route.interface.as_ref());
+    let unknown =
+        hops.filter(|hop| !names.contains(hop.value.as_str()) && !is_listed(host, &hop.value));
+    unknown.map(|hop| host.at(hop.value.clone(), hop)).collect()
+}
+
+/// agent-config.yaml names the ports of a host beside its network config.
+fn is_listed(host: &Machine<'_>, name: &str) -> bool {
+    let agent = host.agent.as_ref();
+    agent.is_some_and(|(agent, _)| agent.interfaces.iter().any(|it| it.name.value == name))
+}
+
+fn switched_off(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    let off = net.links.iter().flat_map(|link| &link.switched_off);
+    off.map(|text| host.at(text.value.clone(), text)).collect()
+}
+
+fn unusable(host: &Machine<'_>, net: &Net, across: &Across) -> Vec<Found> {
+    let mut found = Vec::new();
+    for own in net.addresses() {
+        let edge = own.subnet().and_then(|subnet| {
+            let edge = addresses::edge(&subnet, own.ip)?;
+            Some(format!("{edge} of {subnet}"))
+        });
+        let gateway = across.gateways.contains(&own.ip).then(|| "a gateway".to_string());
+        if let Some(what) = edge.or(gateway) {
+            found.push(host.at(format!("{} is {what}", own.at.value), &own.at));
+        }
+    }
+    found
+}
+
+/// Servers of a family in which the host has no address at all.
+fn dns_of_other_family(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    if net.is_dynamic() || net.addresses().next().is_none() {
+        return Vec::new();
+    }
+    let reaches = |server: IpAddr| net.addresses().any(|own| own.ip.is_ipv4() == server.is_ipv4());
+    let servers = net.dns.iter().filter_map(|text| Some((text, parse_ip(&text.value)?)));
+    let out = servers.filter(|(_, server)| !reaches(*server) && !server.is_loopback());
+    out.map(|(text, _)| host.at(text.value.clone(), text)).collect()
+}
+
+fn hidden(host: &Machine<'_>, net: &Net, nets: &Nets) -> Vec<Found> {
+    let mut found = Vec::new();
+    let own = net.addresses().map(|own| ("its address", &own.at));
+    let dns = net.dns.iter().map(|text| ("its DNS server", text));
+    let vias =
+        net.routes.iter().filter_map(|route| route.via.as_ref()).map(|it| ("its gateway", it));
+    for (what, text) in own.chain(dns).chain(vias) {
+        let network = parse_ip(&text.value).and_then(|address| nets.hidden_by(address));
+        found
+            .extend(network.map(|network| {
+                host.at(format!("{what} {} is in the {network}", text.value), text)
+            }));
+    }
+    if let Some((install, path)) = &host.install {
+        let written = &install.bmc.address;
+        let address = super::bmc::Address::read(&written.value);
+        let network = parse_ip(address.bare_host()).and_then(|address| nets.hidden_by(address));
+        found.extend(network.map(|network| Found {
+            said: format!("its BMC {} is in the {network}", address.bare_host()),
+            file: plimsoll_install::File::Install,
+            path: format!("{path}.bmc.address"),
+            at: written.place,
+            value: Some(written.value.clone()),
+        }));
+    }
+    found
+}
+
+/// Bonds, VLANs and their MTUs.
+fn links(host: &Machine<'_>, net: &Net, facts: &mut Facts) {
+    let id = &host.id;
+    let by_name: BTreeMap<&str, &Link> =
+        net.links.iter().map(|link| (link.name.value.as_str(), link)).collect();
+    let known = |name: &str| by_name.contains_key(name) || is_listed(host, name);
+    let mut small = Vec::new();
+    let mut large = Vec::new();
+    let mut above_base = Vec::new();
+    let mut portless = Vec::new();
+    let mut ports_unknown = Vec::new();
+    let mut modes = Vec::new();
+    let mut bases_unknown = Vec::new();
+    let mut vlan_ids = Vec::new();
+    for link in &net.links {
+        let name = &link.name.value;
+        if let Some((mtu, text)) = &link.mtu {
+            let said = || host.at(format!("{name} has {mtu}"), text);
+            // Nothing comes to a loopback from outside.
+            if *mtu < LEAST_MTU && link.kind != "loopback" {
+                small.push(said());
+            } else if *mtu > MOST_MTU && link.kind != "loopback" {
+                large.push(said());
+            }
+            let base = link.vlan.as_ref().and_then(|vlan| vlan.base.as_ref());
+            let base = base.and_then(|base| by_name.get(base.value.as_str()));
+            if let Some((base, (below, _))) = base.and_then(|base| Some((base, base.mtu.as_ref()?)))
+                && mtu > below
+            {
+                let said = format!("{name} has {mtu}, {} below it {below}", base.name.value);
+                above_base.push(host.at(said, text));
+            }
+        }
+        if let Some(bond) = &link.bond {
+            if bond.ports.is_empty() {
+                portless.push(host.at(name.clone(), &bond.at));
+            }
+            // Where no port is described, those of the machine are meant.
+            let (there, lacking): (Vec<_>, Vec<_>) =
+                bond.ports.iter().partition(|port| known(&port.value));
+            if !there.is_empty() {
+                let said = |port: &str| format!("{port} of {name}");
+                ports_unknown.extend(lacking.iter().map(|it| host.at(said(&it.value), it)));
+            }
+            if let Some(mode) = &bond.mode
+                && !BOND_MODES.contains(&mode.value.as_str())
+                && !mode.value.parse::<usize>().is_ok_and(|number| number < BOND_MODES.len())
+            {
+                modes.push(host.at(format!("{} of {name}", mode.value), mode));
+            }
+        }
+        if let Some(vlan) = &link.vlan {
+            if let Some(base) = vlan.base.as_ref().filter(|base| !known(&base.value)) {
+                bases_unknown.push(host.at(format!("{} of {name}", base.value), base));
+            }
+            if let Some((number, text)) =
+                vlan.id.as_ref().filter(|(id, _)| !(1..=4094).contains(id))
+            {
+                vlan_ids.push(host.at(format!("{number} of {name}"), text));
+            }
+        }
+    }
+    for (fact, found) in [
+        ("mtusSmall", small),
+        ("mtusLarge", large),
+        ("mtusAboveBase", above_base),
+        ("bondsWithoutPorts", portless),
+        ("bondPortsUnknown", ports_unknown),
+        ("bondModesUnknown", modes),
+        ("vlanBasesUnknown", bases_unknown),
+        ("vlanIdsOutside", vlan_ids),
+    ] {
+        facts.found(id, fact, found);
+    }
+}

@@ -1,0 +1,284 @@
+//! What is wrong with an install before anything boots: what the installer itself would refuse, and the
+//! states of the packs that have a `severity`. The same facts, rules and causes as in a diagnosis; a
+//! state that another one has caused is no finding of its own.
+
+mod facts;
+pub mod fix;
+mod words;
+
+use std::collections::BTreeSet;
+
+use plimsoll_causes::Observed;
+use plimsoll_install::{File, Input, Judgement, Method, Refusal, Release, Unreadable, judge};
+use plimsoll_model::check::{
+    CHECK_SCHEMA, Check, CheckVerdict, Finding, InstallerVerdict, NotChecked, Origin, Severity,
+    SuppressedFinding,
+};
+use plimsoll_model::{EntityId, Evidence, Snapshot, clip, redact};
+
+use crate::ground;
+use crate::pack::{LoadError, Pack, PackFile, StateRule, Via};
+use crate::predicate::Truth;
+use crate::rules::{self, Instance, Setting, bound, proof, shared};
+use crate::summary;
+use crate::suppress::Suppression;
+use facts::{Facts, Spot};
+pub use words::Words;
+
+/// What the packs know of configs.
+pub struct Knowledge {
+    pub pack: Pack,
+    pub words: Words,
+}
+
+impl Knowledge {
+    pub fn load(files: &[PackFile]) -> Result<Self, Vec<LoadError>> {
+        let words = Words::load(files)?;
+        Ok(Self { pack: Pack::load_checks(files)?, words })
+    }
+}
+
+/// A file as the user named it.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigFile<'a> {
+    pub name: &'a str,
+    pub text: &'a str,
+}
+
+pub struct Asked<'a> {
+    pub release: Release,
+    pub method: Method,
+    pub install: Option<ConfigFile<'a>>,
+    pub agent: Option<ConfigFile<'a>>,
+    /// What was seen outside of the files: probes, BMCs, the folder of the install.
+    pub seen: &'a Snapshot,
+    /// Ids; empty means all.
+    pub only: &'a [String],
+    pub skip: &'a [String],
+    pub suppressions: &'a [Suppression],
+}
+
+impl Asked<'_> {
+    fn file_name(&self, file: File) -> &str {
+        let given = match file {
+            File::Install => self.install,
+            File::Agent => self.agent,
+        };
+        given.map_or(file.name(), |file| file.name)
+    }
+}
+
+pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadable> {
+    let input = Input {
+        install: asked.install.map(|file| file.text),
+        agent: asked.agent.map(|file| file.text),
+    };
+    let judgement = judge(&input, asked.release, asked.method)?;
+    let facts = facts::extract(&judgement, asked);
+    let mut findings = refused(knowledge, asked, &judgement, &facts);
+    let mut not_checked = not_asked(&judgement);
+    let checked = own(knowledge, &facts, &mut findings, &mut not_checked);
+    let (mut findings, suppressed) = accepted(asked, findings);
+    let rank = |finding: &Finding| {
+        let file = [asked.install, asked.agent];
+        let file = file.iter().flatten().position(|file| file.name == finding.file);
+        (file.unwrap_or(usize::MAX), finding.line, finding.column, finding.severity)
+    };
+    findings.sort_by(|a, b| (rank(a), &a.id, &a.path).cmp(&(rank(b), &b.id, &b.path)));
+    not_checked.sort();
+    not_checked.dedup();
+    let blocked = findings.iter().any(|finding| finding.severity == Severity::Error);
+    let refuses = judgement.verdict == plimsoll_install::Verdict::Reject;
+    Ok(Check {
+        schema: CHECK_SCHEMA.into(),
+        release: asked.release.to_string(),
+        files: [asked.install, asked.agent].iter().flatten().map(|f| f.name.into()).collect(),
+        verdict: if blocked { CheckVerdict::Blocked } else { CheckVerdict::Ready },
+        installer_verdict: match refuses {
+            true => InstallerVerdict::Reject,
+            false => InstallerVerdict::Accept,
+        },
+        findings,
+        suppressed,
+        not_checked,
+        checked: u64::try_from(plimsoll_install::rules().len() + checked).unwrap_or(u64::MAX),
+    })
+}
+
+/// What the installer itself says.
+fn refused(
+    knowledge: &Knowledge,
+    asked: &Asked<'_>,
+    judgement: &Judgement,
+    facts: &Facts,
+) -> Vec<Finding> {
+    let told = |refusal: &Refusal, severity, origin| {
+        let file = asked.file_name(refusal.file).to_string();
+        let colon = if refusal.path.is_empty() { "" } else { ": " };
+        let words = knowledge.words.of(refusal.rule);
+        Finding {
+            id: refusal.rule.into(),
+            severity,
+            origin,
+            entity: facts.entity_at(refusal.file, &refusal.path),
+            path: refusal.path.clone(),
+            line: refusal.line,
+            column: refusal.column,
+            value: refusal.value.as_deref().map(|value| clip(&redact(value))),
+            message: words::message(refusal),
+            installer_message: Some(redact(&format!("{}{colon}{}", refusal.path, refusal.message))),
+            hint: words.map(|words| words.hint.clone()),
+            why: words.and_then(|words| words.why.clone()),
+            evidence: vec![Evidence {
+                source: file.clone(),
+                path: file.clone(),
+                line: Some(refusal.line.into()),
+                pointer: None,
+                time: None,
+                text: facts.line_of(refusal.file, refusal.line),
+            }],
+            file,
+        }
+    };
+    let all = |list: &[Refusal], severity, origin| -> Vec<Finding> {
+        list.iter().map(|refusal| told(refusal, severity, origin)).collect()
+    };
+    let mut found = all(&judgement.refusals, Severity::Error, Origin::Installer);
+    found.extend(all(&judgement.warnings, Severity::Warning, Origin::Installer));
+    // In this run the installer would not come so far.
+    found.extend(all(&judgement.later, Severity::Error, Origin::Plimsoll));
+    found
+}
+
+fn not_asked(judgement: &Judgement) -> Vec<NotChecked> {
+    let outside = judgement.not_checked.iter();
+    outside.map(|(id, why)| NotChecked { id: (*id).into(), why: why.clone() }).collect()
+}
+
+/// States of the packs. Gives how many rules there are.
+fn own(
+    knowledge: &Knowledge,
+    facts: &Facts,
+    findings: &mut Vec<Finding>,
+    not_checked: &mut Vec<NotChecked>,
+) -> usize {
+    let pack = &knowledge.pack;
+    let mut states = rules::run(pack, &facts.base);
+    // What is not there causes nothing, and there is much of it.
+    for instances in states.values_mut() {
+        instances.retain(|instance| instance.truth != Truth::False);
+    }
+    states.retain(|_, instances| !instances.is_empty());
+    let grounded = ground::ground(pack, &facts.base, &states);
+    let graph = &grounded.graph;
+    let is_true = |node: usize| graph.nodes[node].observed == Observed::True;
+    let explained: BTreeSet<usize> =
+        graph.links.iter().filter(|link| is_true(link.cause)).map(|link| link.effect).collect();
+    let setting = Setting::of(&facts.base);
+    let context = shared(&facts.base);
+    for (node, (id, instance)) in grounded.nodes.iter().enumerate() {
+        let rule = &pack.states[instance.state];
+        if is_true(node) && !explained.contains(&node) && rule.finding.is_some() {
+            let hint = hint(rule, id, facts, &setting, &context);
+            findings.extend(finding(rule, id, instance, facts, hint));
+        }
+    }
+    for (id, instances) in &states {
+        for instance in instances {
+            let rule = &pack.states[instance.state];
+            if let (Truth::Unknown(what), Some(_)) = (&instance.truth, &rule.finding)
+                && !is_hidden(pack, instances, instance)
+            {
+                let reads = rule.when.reads_of("self");
+                let outside = facts.live.unseen(id, &rule.id, &reads);
+                let why = || NotChecked { id: rule.id.clone(), why: facts.why_unknown(what) };
+                not_checked.extend(outside.unwrap_or_else(|| vec![why()]));
+            }
+        }
+    }
+    pack.states.iter().filter(|state| state.finding.is_some()).count()
+}
+
+/// Something that was found keeps this from being seen: nobody asks the password of a BMC that does not
+/// answer.
+fn is_hidden(pack: &Pack, instances: &[Instance], hidden: &Instance) -> bool {
+    pack.causes.iter().any(|rule| {
+        rule.to == hidden.state
+            && rule.via == Via::Same
+            && instances.iter().any(|other| other.state == rule.from && other.is_active())
+    })
+}
+
+fn hint(
+    rule: &StateRule,
+    id: &EntityId,
+    facts: &Facts,
+    setting: &Setting,
+    context: &kube_cel::cel::Context<'_>,
+) -> Option<String> {
+    let entity = facts.base.entities.get(id)?;
+    let mut scope = context.new_inner_scope();
+    scope.add_variable_from_value("self", bound(id, entity));
+    let fits = |when: &crate::predicate::Predicate| when.truth(&scope) == Truth::True;
+    let mut all = rule.recovery.iter().filter(|recovery| setting.allows(&recovery.applies));
+    let recovery = all.find(|recovery| recovery.when.as_ref().is_none_or(fits))?;
+    Some(summary::fill(&recovery.summary, id, Some(entity)))
+}
+
+fn finding(
+    rule: &StateRule,
+    id: &EntityId,
+    instance: &Instance,
+    facts: &Facts,
+    hint: Option<String>,
+) -> Option<Finding> {
+    debug_assert!(instance.is_active());
+    let told = rule.finding.as_ref()?;
+    let entity = facts.base.entities.get(id)?;
+    let spot = facts.spot(id, told.at.as_deref());
+    let cluster = facts.base.entities.get(&EntityId::cluster());
+    let Spot { file, path, line, column, value } = spot.cloned().unwrap_or_default();
+    let mut evidence = proof(&rule.when, entity, cluster);
+    facts.quote(&mut evidence);
+    Some(Finding {
+        id: rule.id.clone(),
+        severity: told.severity,
+        origin: Origin::Plimsoll,
+        entity: id.clone(),
+        file,
+        path,
+        line,
+        column,
+        value: value.map(|value| clip(&redact(&value))),
+        message: summary::fill(&rule.summary, id, Some(entity)),
+        installer_message: None,
+        hint,
+        why: told.why.clone(),
+        evidence,
+    })
+}
+
+/// What the user does not want to hear of.
+fn accepted(asked: &Asked<'_>, all: Vec<Finding>) -> (Vec<Finding>, Vec<SuppressedFinding>) {
+    let mut open = Vec::new();
+    let mut suppressed = Vec::new();
+    for finding in all {
+        let listed = asked
+            .suppressions
+            .iter()
+            .find(|entry| entry.covers(&finding.id, &finding.entity.to_string(), asked.seen.now));
+        let by = match listed {
+            _ if asked.skip.contains(&finding.id) => Some("--skip".to_string()),
+            _ if !asked.only.is_empty() && !asked.only.contains(&finding.id) => {
+                Some("--only".to_string())
+            }
+            Some(entry) => Some(entry.reason.clone()),
+            None => None,
+        };
+        match by {
+            Some(by) => suppressed.push(SuppressedFinding { finding, by }),
+            None => open.push(finding),
+        }
+    }
+    (open, suppressed)
+}
