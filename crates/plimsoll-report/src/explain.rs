@@ -38,6 +38,7 @@ fn facts(mode: &FailureMode) -> String {
     let priors: Vec<&str> = mode.states.iter().filter_map(|state| state.root.as_deref()).collect();
     let root = match priors.first() {
         Some(prior) => format!("can be a root cause ({})", safe::line(prior)),
+        None if mode.area == "check" => "told of a config by plimsoll check".into(),
         None if mode.states.iter().all(|state| state.role == StateRole::Expected) => {
             "planned work, never a fault".into()
         }

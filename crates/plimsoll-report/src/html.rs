@@ -1,7 +1,7 @@
 //! The whole answer in one file that needs nothing else. Here the diagnosis is turned into plain
 //! strings; `templates/report.html` lays them out and escapes every one of them.
 
-mod view;
+pub(crate) mod view;
 
 use askama::Template;
 use plimsoll_model::Diagnosis;

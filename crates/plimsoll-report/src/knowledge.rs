@@ -53,12 +53,14 @@ pub fn index_markdown(modes: &[Listed], symptoms: &[Symptom]) -> String {
         "# Failure modes".to_string(),
         String::new(),
         "What Plimsoll knows, one page a failure mode. Made by `cargo xtask gen` from `knowledge/`;".into(),
-        "`plimsoll explain ID` shows the same page. A **root** can be a root cause, everything else has one."
+        "`plimsoll explain ID` shows the same page. A **root** can be a root cause, everything else has one;"
             .into(),
+        "what `plimsoll check` tells of a config has a section of its own.".into(),
     ];
     let link = |id: &str| format!("[{}]({id}.md)", prose(id));
     for (area, modes) in by_area(modes) {
-        section(&mut out, &prose(area));
+        let heading = if area == "check" { "Checks before an install" } else { area };
+        section(&mut out, &prose(heading));
         let rows = modes.into_iter().map(|mode| {
             vec![
                 link(&mode.id),

@@ -1,11 +1,13 @@
-//! One diagnosis, four ways to read it. Pure functions from a [`plimsoll_model::Diagnosis`] to a
-//! `String`: nothing here writes, asks the terminal, or adds a fact or a judgement of its own.
+//! One diagnosis, four ways to read it; one check, six. Pure functions from a
+//! [`plimsoll_model::Diagnosis`] or a [`plimsoll_model::check::Check`] to a `String`: nothing here
+//! writes, asks the terminal, or adds a fact or a judgement of its own.
 //!
-//! Everything in a diagnosis that came out of a cluster is untrusted. It passes [`safe`] before it
+//! Everything in them that came out of a cluster or a file is untrusted. It passes [`safe`] before it
 //! is laid out, and each format escapes it once more in its own way.
 
 mod captured;
 mod cascade;
+mod check;
 mod digest;
 mod explain;
 mod facts;
@@ -26,6 +28,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use captured::captured_text;
+pub use check::{CheckShown, check_html, check_junit, check_markdown, check_sarif, check_text};
 pub use explain::{explain_markdown, explain_text};
 pub use facts::facts_markdown;
 pub use html::html;

@@ -224,7 +224,7 @@ fn paragraph_list(out: &mut Vec<String>, title: &str, items: impl Iterator<Item 
     }
 }
 
-fn evidence(out: &mut Vec<String>, proof: &Evidence) {
+pub(crate) fn evidence(out: &mut Vec<String>, proof: &Evidence) {
     let place = match proof.line {
         Some(line) => format!("{}:{line}", safe::line(&proof.path)),
         None => safe::line(&proof.path),

@@ -19,6 +19,12 @@ pub fn moves_text(moves: &Moves, options: &TextOptions) -> String {
     };
     let head = page.paint(STRONG, &format!("{time}  {verdict}"));
     page.line(&head);
+    if let Some(why) = &moves.blind {
+        let known = moves.from.map(when::full).unwrap_or_default();
+        let said =
+            format!("nothing new was seen: {}. What was known at {known} stands.", safe::line(why));
+        page.paragraph(2, &said, 2);
+    }
     for RootMove { id, entity, before, now } in &moves.roots {
         let sure = |confidence: Confidence| words::confidence(confidence);
         let moved = match (before, now) {

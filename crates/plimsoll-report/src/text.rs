@@ -218,13 +218,13 @@ fn all_evidence(page: &mut Page, root: &Root) {
     }
 }
 
-fn place(proof: &Evidence) -> String {
+pub(crate) fn place(proof: &Evidence) -> String {
     let path = safe::line(&proof.path);
     proof.line.map_or(path.clone(), |line| format!("{path}:{line}"))
 }
 
 /// A field is named with its value: the path of its file is long enough alone.
-fn quote(proof: &Evidence) -> String {
+pub(crate) fn quote(proof: &Evidence) -> String {
     let text = safe::line(&proof.text);
     match proof.pointer.as_deref() {
         Some(pointer) => format!("{}: {text}", safe::line(pointer)),

@@ -253,7 +253,7 @@ fn check(check: &Check) -> CheckView {
     }
 }
 
-fn proof(proof: &Evidence) -> Proof {
+pub fn proof(proof: &Evidence) -> Proof {
     let path = safe::line(&proof.path);
     Proof {
         source: safe::line(&proof.source),

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first thing that is wrong")]
 #![allow(dead_code, reason = "every file uses another part")]
 
+pub mod check;
+
 use plimsoll_model::diagnosis::*;
 use plimsoll_model::{EntityId, Evidence, Time};
 
