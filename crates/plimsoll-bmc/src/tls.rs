@@ -2,25 +2,18 @@
 
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::time::Duration;
 
 use jiff::Timestamp;
-use rustls::client::WebPkiServerVerifier;
+use plimsoll_probe::{Bundle, Trust, trust};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-};
-use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, SignatureScheme};
 
 use crate::reading::Tls;
 use crate::value::clean;
 
-static SYSTEM_ROOTS: LazyLock<Vec<CertificateDer<'static>>> =
-    LazyLock::new(|| rustls_native_certs::load_native_certs().certs);
+static SYSTEM: LazyLock<Bundle> = LazyLock::new(Bundle::system);
 
 static PROVIDER: LazyLock<Arc<CryptoProvider>> =
     LazyLock::new(|| Arc::new(aws_lc_rs::default_provider()));
@@ -30,28 +23,19 @@ const NAMES: usize = 50;
 
 /// Judges every certificate that it meets. Only a strict one refuses.
 pub struct Judge {
-    verifier: Option<Arc<WebPkiServerVerifier>>,
-    /// Certificates of the caller, of which one may be the BMC's own.
-    given: Vec<CertificateDer<'static>>,
-    now: UnixTime,
+    roots: Bundle,
+    now: Timestamp,
     strict: bool,
     seen: Mutex<Option<Tls>>,
 }
 
 impl Judge {
     pub fn new(ca_pem: Option<&str>, now: Timestamp, strict: bool) -> Arc<Self> {
-        let given: Vec<_> = ca_pem
-            .map(|pem| CertificateDer::pem_slice_iter(pem.as_bytes()).flatten().collect())
-            .unwrap_or_default();
-        let mut roots = RootCertStore::empty();
-        let trusted = if ca_pem.is_some() { &given } else { &*SYSTEM_ROOTS };
-        roots.add_parsable_certificates(trusted.iter().cloned());
-        let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), PROVIDER.clone())
-            .build()
-            .ok();
-        let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-        let now = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
-        Arc::new(Self { verifier, given, now, strict, seen: Mutex::default() })
+        let roots = match ca_pem {
+            Some(pem) => Bundle::from_pem("given", pem.as_bytes()),
+            None => SYSTEM.clone(),
+        };
+        Arc::new(Self { roots, now, strict, seen: Mutex::default() })
     }
 
     pub fn config(self: &Arc<Self>) -> Result<ClientConfig, rustls::Error> {
@@ -65,39 +49,6 @@ impl Judge {
 
     pub fn seen(&self) -> Option<Tls> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// None where there is nothing to judge by.
-    fn judge(
-        &self,
-        certificate: &CertificateDer<'_>,
-        chain: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-    ) -> Option<Result<(), rustls::Error>> {
-        if self.given.iter().any(|given| given == certificate) {
-            return Some(self.judge_own(certificate, name));
-        }
-        let verifier = self.verifier.as_ref()?;
-        Some(verifier.verify_server_cert(certificate, chain, name, &[], self.now).map(drop))
-    }
-
-    /// The caller trusts this very certificate. The library takes no root as a server's.
-    fn judge_own(
-        &self,
-        certificate: &CertificateDer<'_>,
-        name: &ServerName<'_>,
-    ) -> Result<(), rustls::Error> {
-        rustls::client::verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
-        let (_, parsed) =
-            X509Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
-        let now = i64::try_from(self.now.as_secs()).unwrap_or(i64::MAX);
-        if now > parsed.validity().not_after.timestamp() {
-            return Err(CertificateError::Expired.into());
-        }
-        if now < parsed.validity().not_before.timestamp() {
-            return Err(CertificateError::NotValidYet.into());
-        }
-        Ok(())
     }
 }
 
@@ -116,19 +67,19 @@ impl ServerCertVerifier for Judge {
         _ocsp: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let verdict = self.judge(certificate, chain, name);
+        let all: Vec<_> = std::iter::once(certificate).chain(chain).cloned().collect();
+        let verdict = trust(&self.roots, &all, name, self.now);
         let mut told = facts(certificate);
         let own = told.subject.is_some() && told.subject == told.issuer;
-        told.trusted = verdict.as_ref().map(Result::is_ok);
-        told.why = match &verdict {
-            Some(Ok(())) => None,
-            Some(Err(error)) => Some(why(error, own)),
-            None => Some("there is no root certificate to judge by".into()),
+        told.trusted = (!self.roots.is_empty()).then_some(verdict == Trust::Trusted);
+        told.why = match self.roots.is_empty() {
+            true => Some("there is no root certificate to judge by".into()),
+            false => why(&verdict, own),
         };
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
         match verdict {
-            Some(Err(error)) if self.strict => Err(error),
-            None if self.strict => Err(CertificateError::UnknownIssuer.into()),
+            Trust::Trusted => Ok(ServerCertVerified::assertion()),
+            _ if self.strict => Err(CertificateError::ApplicationVerificationFailure.into()),
             _ => Ok(ServerCertVerified::assertion()),
         }
     }
@@ -166,55 +117,33 @@ impl ServerCertVerifier for Judge {
     }
 }
 
-fn why(error: &rustls::Error, own: bool) -> String {
-    use CertificateError as E;
-    let rustls::Error::InvalidCertificate(error) = error else {
-        return clean(&error.to_string()).unwrap_or_default();
-    };
-    let word = match error {
-        E::Expired | E::ExpiredContext { .. } => "expired",
-        E::NotValidYet | E::NotValidYetContext { .. } => "not-yet-valid",
-        E::NotValidForName | E::NotValidForNameContext { .. } => "wrong-name",
+fn why(verdict: &Trust, own: bool) -> Option<String> {
+    let word = match verdict {
+        Trust::Trusted => return None,
+        Trust::Expired => "expired",
+        Trust::NotYetValid => "not-yet-valid",
+        Trust::WrongName => "wrong-name",
         _ if own => "self-signed",
-        // An authority that was made anew has the name of the old one, and another key.
-        E::UnknownIssuer | E::BadSignature => "unknown-issuer",
-        other => return clean(&other.to_string()).unwrap_or_default(),
+        Trust::UnknownIssuer => "unknown-issuer",
+        Trust::Bad(text) => return clean(text),
     };
-    word.into()
+    Some(word.into())
 }
 
 /// What the certificate says of itself.
 fn facts(certificate: &CertificateDer<'_>) -> Tls {
-    let Ok((_, parsed)) = X509Certificate::from_der(certificate) else { return Tls::default() };
-    let time = |seconds: i64| Timestamp::from_second(seconds).ok().map(|time| time.to_string());
-    let mut names: Vec<String> = match parsed.subject_alternative_name() {
-        Ok(Some(names)) => names.value.general_names.iter().filter_map(name).take(NAMES).collect(),
-        _ => Vec::new(),
-    };
+    let Some(read) = plimsoll_probe::read::certificate(certificate) else { return Tls::default() };
+    let addresses = read.ip_names.iter().map(ToString::to_string);
+    let mut names: Vec<String> =
+        read.dns_names.iter().filter_map(|name| clean(name)).chain(addresses).take(NAMES).collect();
     names.sort();
     names.dedup();
     Tls {
-        subject: clean(&parsed.subject().to_string()),
-        issuer: clean(&parsed.issuer().to_string()),
-        not_before: time(parsed.validity().not_before.timestamp()),
-        not_after: time(parsed.validity().not_after.timestamp()),
+        subject: clean(&read.subject),
+        issuer: clean(&read.issuer),
+        not_before: Some(read.not_before.to_string()),
+        not_after: Some(read.not_after.to_string()),
         names,
         ..Tls::default()
-    }
-}
-
-fn name(name: &GeneralName<'_>) -> Option<String> {
-    match name {
-        GeneralName::DNSName(name) => clean(name),
-        GeneralName::IPAddress(bytes) => match bytes.len() {
-            4 => {
-                <[u8; 4]>::try_from(*bytes).ok().map(|ip| std::net::Ipv4Addr::from(ip).to_string())
-            }
-            16 => {
-                <[u8; 16]>::try_from(*bytes).ok().map(|ip| std::net::Ipv6Addr::from(ip).to_string())
-            }
-            _ => None,
-        },
-        _ => None,
     }
 }

@@ -11,6 +11,8 @@ use crate::dns::Said;
 use crate::http::Http;
 use crate::neighbour::Neighbours;
 use crate::reach::Reach;
+use crate::registry::Registry;
+use crate::silence::Silence;
 use crate::tls::{Ended, Tls, TlsTries};
 
 pub const SCHEMA: &str = "plimsoll.probes/v1";
@@ -53,6 +55,8 @@ pub enum Kind {
     HttpDate,
     Neighbour,
     Ntp,
+    Registry,
+    Silent,
     Tcp,
     Tls,
     TlsTries,
@@ -67,6 +71,8 @@ impl Kind {
             Kind::HttpDate => "http-date",
             Kind::Neighbour => "neighbour",
             Kind::Ntp => "ntp",
+            Kind::Registry => "registry",
+            Kind::Silent => "silent",
             Kind::Tcp => "tcp",
             Kind::Tls => "tls",
             Kind::TlsTries => "tls-tries",
@@ -92,6 +98,8 @@ pub enum Outcome {
         why: NoClock,
     },
     Neighbours(Neighbours),
+    Registry(Box<Registry>),
+    Silence(Silence),
     /// A request could not be sent, because no TLS session came about.
     NoSession {
         ended: Ended,

@@ -5,16 +5,13 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use http::header::{ACCEPT, CONNECTION, HOST, HeaderName, HeaderValue, USER_AGENT};
-use http::{HeaderMap, Request, Response};
-use http_body_util::{BodyExt, Empty};
-use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use http::header::{CONNECTION, HeaderName, HeaderValue};
+use http::{HeaderMap, Method, Response};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
 use plimsoll_model::Time;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::answer::Outcome;
@@ -24,13 +21,13 @@ use crate::connect::connect;
 use crate::handshake::{server_name, shake};
 use crate::reach::{Reach, shown};
 use crate::target::Target;
+use crate::wire::{self, Connection};
 
 /// As Ignition asks the Machine Config Server; without it the server answers in another version.
 pub const IGNITION: (&str, &str) =
     ("accept", "application/vnd.coreos.ignition+json;version=3.2.0, */*;q=0.1");
 
 const KEPT_HEADERS: [&str; 4] = ["content-length", "content-type", "date", "server"];
-const HEAD_BYTES: usize = 32 << 10;
 /// A rendered config of a node is one or two of these.
 const BODY_BYTES: usize = 8 << 20;
 
@@ -120,17 +117,10 @@ impl HttpProbe {
         self.name.as_deref().unwrap_or(&self.target.host)
     }
 
-    fn request(&self) -> Option<Request<Empty<Bytes>>> {
-        let mut request = Request::get(&self.path).body(Empty::new()).ok()?;
-        let usual = if self.tls { 443 } else { 80 };
-        let authority = match Target::new(self.host(), self.target.port) {
-            Target { host, port } if port == usual && !host.contains(':') => host,
-            target => target.to_string(),
-        };
+    fn request(&self) -> Option<wire::Question> {
+        let host = Target::new(self.host(), self.target.port);
+        let mut request = wire::question(Method::GET, self.tls, &host, &self.path)?;
         let headers = request.headers_mut();
-        headers.insert(HOST, authority.parse().ok()?);
-        headers.insert(USER_AGENT, HeaderValue::from_static("plimsoll"));
-        headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
         for (name, value) in &self.headers.0 {
             headers.insert(name.parse::<HeaderName>().ok()?, value.parse().ok()?);
@@ -141,24 +131,11 @@ impl HttpProbe {
 
 async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    request: Request<Empty<Bytes>>,
+    request: wire::Question,
     deadline: Instant,
 ) -> Result<Http, Outcome> {
-    // Ends with this function, whatever becomes of the connection.
-    let mut driver = JoinSet::new();
-    let head = async {
-        let (mut sender, connection) =
-            http1::Builder::new().max_buf_size(HEAD_BYTES).handshake(TokioIo::new(stream)).await?;
-        driver.spawn(async move {
-            let _ = connection.await;
-        });
-        sender.send_request(request).await
-    };
-    let response = match timeout_at(deadline, head).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(error)) => return Err(reach(&error).into()),
-        Err(_) => return Err(Reach::TimedOut.into()),
-    };
+    let mut connection = Connection::open(stream, deadline).await?;
+    let response = connection.send(request, deadline).await?;
     Ok(summary(response, deadline).await)
 }
 
@@ -187,23 +164,6 @@ async fn summary(response: Response<Incoming>, deadline: Instant) -> Http {
 fn kept(headers: &HeaderMap) -> BTreeMap<String, String> {
     let value = |name: &str| headers.get(name).map(|value| shown(value.as_bytes()));
     KEPT_HEADERS.iter().filter_map(|name| Some((name.to_string(), value(name)?))).collect()
-}
-
-fn reach(error: &hyper::Error) -> Reach {
-    let mut source = std::error::Error::source(error);
-    while let Some(inner) = source {
-        if let Some(error) = inner.downcast_ref::<std::io::Error>() {
-            return Reach::of(error);
-        }
-        source = inner.source();
-    }
-    if error.is_parse() {
-        Reach::Other("it does not speak HTTP".into())
-    } else if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
-        Reach::Lost
-    } else {
-        Reach::Other(shown(error.to_string()))
-    }
 }
 
 #[cfg(test)]

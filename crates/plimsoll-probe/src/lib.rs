@@ -1,8 +1,9 @@
 //! Probes of a cluster from its outside: names, ports, certificates, health, clocks, addresses.
 //!
 //! A probe measures and judges nothing. Its answer is evidence, with target, vantage and time, and
-//! without a secret. All that comes from the network is bounded in bytes and time, nothing that it
-//! names is followed, and whatever goes wrong out there is a value of the answer.
+//! without a secret. All that comes from the network is bounded in bytes and time, and whatever goes
+//! wrong out there is a value of the answer. What it names is not followed, but for what a registry
+//! cannot be asked without (see [`registry`]).
 
 mod answer;
 mod body;
@@ -17,10 +18,13 @@ mod neighbour;
 mod ntp;
 mod ports;
 mod reach;
+pub mod registry;
 mod run;
+mod silence;
 mod target;
 mod tls;
 mod trust;
+mod wire;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -38,10 +42,12 @@ pub use names::{ClusterName, NameOf, Node, cluster_names};
 pub use neighbour::{NeighbourProbe, Neighbours, Seen};
 pub use ports::{MATRIX, Party, Phase, Port, Protocol, ports};
 pub use reach::Reach;
+pub use registry::RegistryProbe;
 pub use run::{Patience, Plan, run};
+pub use silence::{Echo, Neighbour, PORTS, PortSaid, PortTried, Silence, SilentProbe, Way};
 pub use target::{NoTarget, Target};
 pub use tls::{Ended, LeafSeen, NoLeaf, Tls, TlsProbe, TlsTries, TlsTriesProbe, Without};
-pub use trust::{Bundle, Trust};
+pub use trust::{Bundle, Trust, trust};
 
 /// Readers of bytes that somebody else wrote, for fuzzing and for evidence that came another way.
 pub mod read {
@@ -51,6 +57,10 @@ pub mod read {
     pub use crate::dns::{Read as DnsRead, read as dns};
     pub use crate::neighbour::{Entry, from_ip as ip_neigh, from_proc as proc_arp};
     pub use crate::ntp::{Reply as NtpReply, Stamp, read as ntp};
+    pub use crate::registry::challenge::{Challenge, read as challenge};
+    pub use crate::registry::manifest::{Descriptor, Manifest, read as manifest, release_label};
+    pub use crate::registry::release::{Release, in_layer as image_references, read as release};
+    pub use crate::silence::route as ip_route;
 }
 
 #[derive(Clone, Debug)]
@@ -61,6 +71,8 @@ pub enum Probe {
     HttpDate(HttpProbe),
     Neighbour(NeighbourProbe),
     Ntp(NtpProbe),
+    Registry(Box<RegistryProbe>),
+    Silent(SilentProbe),
     Tcp(Target),
     Tls(TlsProbe),
     TlsTries(TlsTriesProbe),
@@ -74,6 +86,8 @@ impl Probe {
             Probe::HttpDate(_) => Kind::HttpDate,
             Probe::Neighbour(_) => Kind::Neighbour,
             Probe::Ntp(_) => Kind::Ntp,
+            Probe::Registry(_) => Kind::Registry,
+            Probe::Silent(_) => Kind::Silent,
             Probe::Tcp(_) => Kind::Tcp,
             Probe::Tls(_) => Kind::Tls,
             Probe::TlsTries(_) => Kind::TlsTries,
@@ -90,6 +104,8 @@ impl Probe {
             }
             Probe::Neighbour(neighbour) => neighbour.address.to_string(),
             Probe::Ntp(ntp) => ntp.target.to_string(),
+            Probe::Registry(registry) => registry.image.to_string(),
+            Probe::Silent(silence) => silence.address.to_string(),
             Probe::Tcp(target) => target.to_string(),
             Probe::Tls(tls) => tls.target.to_string(),
             Probe::TlsTries(tries) => tries.target.to_string(),
@@ -116,7 +132,11 @@ impl Probe {
             }
             Probe::Tls(tls) => format!("{kind}/{}{}", tls.target, under(&tls.name)),
             Probe::TlsTries(tries) => format!("{kind}/{}{}", tries.target, under(&tries.name)),
-            Probe::Neighbour(_) | Probe::Ntp(_) | Probe::Tcp(_) => {
+            Probe::Neighbour(_)
+            | Probe::Ntp(_)
+            | Probe::Registry(_)
+            | Probe::Silent(_)
+            | Probe::Tcp(_) => {
                 format!("{kind}/{}", self.target())
             }
         }
@@ -131,6 +151,8 @@ impl Probe {
             Probe::HttpDate(http) => http.ask_date(limit, now).await,
             Probe::Neighbour(neighbour) => neighbour.ask(limit).await,
             Probe::Ntp(ntp) => ntp.ask(limit, now).await,
+            Probe::Registry(registry) => registry.ask(limit, now).await,
+            Probe::Silent(silence) => silence.ask(limit).await,
             Probe::Tcp(target) => match connect::connect(target, Instant::now() + limit).await {
                 Ok(connected) => (Some(connected.address), Outcome::Open),
                 Err(failed) => (failed.address, failed.why.into()),

@@ -104,7 +104,7 @@ pub struct Entry {
     pub state: String,
 }
 
-async fn table(address: IpAddr) -> Result<Vec<Entry>, Reach> {
+pub async fn table(address: IpAddr) -> Result<Vec<Entry>, Reach> {
     let address_text = address.to_string();
     if let Some(json) = ip(&["-j", "neigh", "show", "to", &address_text]).await {
         return Ok(from_ip(&json, address));
@@ -119,11 +119,16 @@ async fn forget(address: IpAddr) {
     ip(&["neigh", "flush", "to", &address.to_string()]).await;
 }
 
-async fn ip(arguments: &[&str]) -> Option<Vec<u8>> {
-    let mut command = Command::new("ip");
-    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
-    let output = timeout(COMMAND, command.output()).await.ok()?.ok()?;
+pub async fn ip(arguments: &[&str]) -> Option<Vec<u8>> {
+    let output = tool("ip", arguments).await?;
     output.status.success().then_some(output.stdout)
+}
+
+/// Nothing where it cannot be started, or does not end.
+pub async fn tool(name: &str, arguments: &[&str]) -> Option<std::process::Output> {
+    let mut command = Command::new(name);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    timeout(COMMAND, command.output()).await.ok()?.ok()
 }
 
 /// What `ip -j neigh` prints.

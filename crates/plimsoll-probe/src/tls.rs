@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plimsoll_model::Time;
 use rustls::ProtocolVersion;
-use rustls::pki_types::CertificateDer;
+use rustls::pki_types::{CertificateDer, ServerName};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 use tokio_rustls::rustls;
@@ -15,7 +15,7 @@ use tokio_rustls::rustls;
 use crate::answer::Outcome;
 use crate::certificate::{self, Certificate};
 use crate::connect::{addresses, connect, connect_to};
-use crate::handshake::{server_name, shake};
+use crate::handshake::{Handshake, server_name, shake};
 use crate::reach::Reach;
 use crate::target::Target;
 use crate::trust::{Bundle, Trust, trust};
@@ -71,25 +71,36 @@ impl TlsProbe {
             Err(failed) => return (failed.address, failed.why.into()),
         };
         let shaken = shake(connected.stream, name.clone(), deadline).await;
+        let tls = Tls::of(&shaken, &name, &self.bundles, now);
+        (Some(connected.address), Outcome::Tls(Box::new(tls)))
+    }
+}
+
+impl Tls {
+    pub(crate) fn of(
+        shaken: &Handshake,
+        name: &ServerName<'_>,
+        bundles: &[Bundle],
+        now: Time,
+    ) -> Self {
         let (version, ended) = match &shaken.session {
             Ok(session) => (session.get_ref().1.protocol_version().and_then(version), None),
             Err(ended) => (None, Some(ended.clone())),
         };
-        let verdict = |bundle: &Bundle| trust(bundle, &shaken.chain, &name, now);
+        let verdict = |bundle: &Bundle| trust(bundle, &shaken.chain, name, now);
         let trust = match shaken.chain.is_empty() {
             true => BTreeMap::new(),
-            false => self.bundles.iter().map(|one| (one.name.clone(), verdict(one))).collect(),
+            false => bundles.iter().map(|one| (one.name.clone(), verdict(one))).collect(),
         };
         let kept = kept(&shaken.chain);
-        let tls = Tls {
+        Tls {
             version,
             ended,
             leaf: shaken.chain.first().and_then(|leaf| certificate::read(leaf)),
             trust,
             chain: kept.iter().map(|der| certificate::pem(der)).collect(),
             left_out: shaken.chain.len() - kept.len(),
-        };
-        (Some(connected.address), Outcome::Tls(Box::new(tls)))
+        }
     }
 }
 
@@ -199,7 +210,7 @@ impl TlsTriesProbe {
     }
 }
 
-fn leaf(shaken: crate::handshake::Handshake) -> Result<Certificate, NoLeaf> {
+fn leaf(shaken: Handshake) -> Result<Certificate, NoLeaf> {
     match (shaken.chain.first(), shaken.session) {
         (Some(leaf), _) => certificate::read(leaf).ok_or(NoLeaf::Unreadable),
         (None, Err(ended)) => Err(NoLeaf::Ended(ended)),

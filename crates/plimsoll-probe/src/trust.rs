@@ -45,7 +45,7 @@ impl Bundle {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
     Trusted,
@@ -137,7 +137,8 @@ fn verdict(error: &rustls::Error) -> Trust {
         return Trust::Bad(shown(error.to_string()));
     };
     match why {
-        Why::UnknownIssuer => Trust::UnknownIssuer,
+        // An authority that was made anew has the name of the old one, and another key.
+        Why::UnknownIssuer | Why::BadSignature => Trust::UnknownIssuer,
         Why::Expired | Why::ExpiredContext { .. } => Trust::Expired,
         Why::NotValidYet | Why::NotValidYetContext { .. } => Trust::NotYetValid,
         Why::NotValidForName | Why::NotValidForNameContext { .. } => Trust::WrongName,

@@ -1,9 +1,21 @@
 //! Whatever bytes come from the network, the readers of them come to an end without a panic.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::io::Write;
 use std::time::Duration;
 
 use plimsoll_probe::{Bundle, read};
 use proptest::prelude::*;
+
+/// All that a registry may send.
+fn registry(bytes: &[u8]) {
+    read::challenge(bytes);
+    read::manifest(bytes);
+    read::release(bytes);
+    read::release_label(bytes);
+    let _ = read::image_references(bytes);
+}
 
 proptest! {
     #[test]
@@ -13,8 +25,10 @@ proptest! {
         read::certificate(&bytes);
         read::ip_neigh(&bytes, address);
         read::proc_arp(&bytes, address);
+        read::ip_route(&bytes);
         read::ntp(&bytes, nonce);
         read::dns(&bytes, 7, &Default::default());
+        registry(&bytes);
         let text = String::from_utf8_lossy(&bytes);
         read::date(Some(&text), jiff::Timestamp::MAX, Duration::from_secs(1));
         Bundle::from_pem("any", &bytes);
@@ -41,4 +55,46 @@ proptest! {
         read::ntp(&time, nonce);
         read::dns(&reply, 7, &Default::default());
     }
+
+    /// Likewise for what a registry sends.
+    #[test]
+    fn a_manifest_or_a_layer_with_a_few_wrong_bytes_is_read(
+        wrong in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let digest = format!("sha256:{}", "0a".repeat(32));
+        let entry = format!(r#"{{"digest":"{digest}","size":7,"platform":{{"os":"linux"}}}}"#);
+        let tag = format!(r#"{{"name":"etcd","from":{{"name":"quay.io/a@{digest}"}}}}"#);
+        let list = format!(r#"{{"kind":"ImageStream","spec":{{"tags":[{tag}]}}}}"#);
+        for whole in [
+            format!(r#"{{"config":{entry},"layers":[{entry}]}}"#).into_bytes(),
+            format!(r#"{{"manifests":[{entry}]}}"#).into_bytes(),
+            br#"Bearer realm="https://a/b",service="c d",scope="repository:a/b:pull", Basic"#.to_vec(),
+            layer(list.as_bytes()),
+            packed(&layer(list.as_bytes())),
+            list.into_bytes(),
+        ] {
+            registry(&whole[..cut.index(whole.len())]);
+            let mut bytes = whole;
+            for (index, byte) in &wrong {
+                let place = index.index(bytes.len());
+                bytes[place] = *byte;
+            }
+            registry(&bytes);
+        }
+    }
+}
+
+fn layer(list: &[u8]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_ustar();
+    header.set_size(list.len() as u64);
+    builder.append_data(&mut header, "release-manifests/image-references", list).unwrap();
+    builder.into_inner().unwrap()
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
 }

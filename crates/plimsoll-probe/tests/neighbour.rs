@@ -1,58 +1,24 @@
 //! Two machines with one address, as network namespaces on a bridge.
-//!
-//! The test runs itself again in a namespace of its own, with its own `/run`, so that all it makes
-//! is gone when it ends, however it ends.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
 
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use plimsoll_probe::{NeighbourProbe, Neighbours, Outcome, Probe, Reach, Target};
-use support::real::{have, may_skip};
+use support::namespace::{in_own_network, sh};
+use support::real::have;
 use support::{ask, ask_within};
-
-const INSIDE: &str = "PLIMSOLL_TEST_INSIDE";
-const TEST: &str = "two_machines_with_one_address_are_seen";
-
-fn sh(script: &str) {
-    let status = Command::new("sh").args(["-ec", script]).status().unwrap();
-    assert!(status.success(), "{script}");
-}
 
 #[test]
 fn two_machines_with_one_address_are_seen() {
-    if std::env::var_os(INSIDE).is_some() {
-        return inside();
-    }
-    if !have("iproute2", "ip")
-        || !have("iputils-arping", "arping")
-        || !have("util-linux", "unshare")
+    if have("iputils-arping", "arping") && in_own_network("two_machines_with_one_address_are_seen")
     {
-        return;
+        inside();
     }
-    let own = ["--net", "--mount", "--propagation", "private"];
-    let may = Command::new("unshare").args(own).arg("true").output();
-    if !may.is_ok_and(|output| output.status.success()) {
-        may_skip("network namespaces take root");
-        return;
-    }
-    let again = "mount -t tmpfs none /run && exec \"$0\" --exact --nocapture \"$1\"";
-    let output = Command::new("unshare")
-        .args(own)
-        .args(["sh", "-ec", again])
-        .arg(std::env::current_exe().unwrap())
-        .arg(TEST)
-        .env(INSIDE, "1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}\n{errors}");
 }
 
 fn inside() {

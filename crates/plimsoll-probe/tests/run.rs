@@ -70,3 +70,11 @@ async fn what_the_budget_does_not_cover_is_not_done() {
     let none = run(&Plan { probes: vec![], at_once: 0 }, patience, "workstation", now).await;
     assert!(none.is_empty());
 }
+
+#[tokio::test]
+async fn a_plan_can_be_carried_out_on_any_thread() {
+    let patience = Patience { probe: LONG, budget: LONG };
+    let plan = Plan { probes: vec![], at_once: 1 };
+    let work = async move { run(&plan, patience, "workstation", now).await };
+    assert!(tokio::spawn(work).await.unwrap().is_empty());
+}

@@ -1,6 +1,8 @@
 //! Servers on the loopback, right and wrong ones, and how they are asked.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod mirror;
+pub mod namespace;
 pub mod pki;
 pub mod real;
 
