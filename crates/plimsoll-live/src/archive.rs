@@ -1,13 +1,16 @@
 //! The archive that is written while the cluster is read: files come from many tasks and stand in one
 //! tar.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use plimsoll_model::Time;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Folder of everything in a capture.
-const ROOT: &str = "capture";
+pub const ROOT: &str = "capture";
+/// What tells that it is a capture, and of what.
+pub const HEAD: &str = "plimsoll-capture.json";
 /// Files that wait to be written.
 const WAITING: usize = 8;
 
@@ -51,14 +54,25 @@ pub struct Archive<W: Write> {
     builder: tar::Builder<W>,
     now: Time,
     written: (u64, u64),
+    machines: BTreeSet<String>,
 }
 
 impl<W: Write> Archive<W> {
     pub fn new(out: W, now: Time) -> Self {
-        Self { builder: tar::Builder::new(out), now, written: (0, 0) }
+        Self { builder: tar::Builder::new(out), now, written: (0, 0), machines: BTreeSet::new() }
     }
 
+    /// A path with a part that leads elsewhere is nobody's: such a file is left out.
     pub fn add(&mut self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            return Ok(());
+        }
+        if let Some((folder, rest)) = path.split_once('/')
+            && ["nodes", "bmc"].contains(&folder)
+        {
+            let name = rest.split('/').next().unwrap_or_default();
+            self.machines.insert(name.trim_end_matches(".json").to_string());
+        }
         self.written.0 += 1;
         self.written.1 += bytes.len() as u64;
         let mut header = tar::Header::new_gnu();
@@ -71,6 +85,11 @@ impl<W: Write> Archive<W> {
     /// Files and their size.
     pub fn written(&self) -> (u64, u64) {
         self.written
+    }
+
+    /// Machines that have files of their own.
+    pub fn machines(&self) -> BTreeSet<String> {
+        self.machines.clone()
     }
 
     /// Writes what comes until nobody is left to send.

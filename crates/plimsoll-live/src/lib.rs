@@ -7,28 +7,34 @@
 mod api;
 mod archive;
 mod bmcs;
+mod disguised;
 mod gaps;
 mod node;
 mod pipe;
+mod preflight;
 mod probes;
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 
 use futures::StreamExt;
 
 use plimsoll_bmc::Target;
+use plimsoll_disguise::Names;
 use plimsoll_model::Time;
 use plimsoll_model::capture::{Attempt, Missing};
 use plimsoll_model::snapshot::Needs;
 use serde_json::json;
 
-use crate::api::{Connection, Told};
-use crate::archive::{Archive, Out};
+use crate::api::{ClusterSeen, Connection, Deadline, Given, Told};
+use crate::archive::{Archive, HEAD, Out};
 use crate::gaps::Gaps;
 use crate::probes::Outside;
 
-pub use api::{Patience, Unusable, Vantage, manifests};
+pub use api::{Patience, Unusable, Vantage, manifests, place};
+pub use disguised::write_disguised;
 pub use node::Node;
+pub use preflight::{BadImage, Part, Preflight};
 
 const NODES_AT_ONCE: usize = 8;
 
@@ -57,6 +63,8 @@ pub struct Request {
     pub bmcs: Vec<Target>,
     /// The BMCs of the cluster's BareMetalHosts, by the secrets that they name.
     pub bmcs_of_cluster: bool,
+    /// There is more to read than the API: one that cannot even be asked is a gap then.
+    pub has_others: bool,
     /// Whether names and ports of the cluster are probed from here.
     pub probes: bool,
     pub patience: Patience,
@@ -73,31 +81,60 @@ pub struct Account {
     /// Files of the archive and their size.
     pub files: u64,
     pub size: u64,
-    /// Requests to the API, and the size of their answers.
+    /// To the API.
     pub requests: u64,
-    pub bytes: u64,
+    /// Of machines and the site, as far as they became known.
+    pub names: Names,
 }
 
 /// Live sources, found and named, and ready to be read.
 pub struct Live {
-    runtime: tokio::runtime::Runtime,
+    runtime: Option<tokio::runtime::Runtime>,
     request: Request,
+    deadline: Deadline,
     connection: Option<Connection>,
+    /// Why the API could not even be asked.
+    unusable: Option<Unusable>,
+}
+
+/// Whatever still waits for somebody who does not answer is not waited for.
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Live {
     /// Finds out what can be reached. Only what is wrong on this side is an error.
-    pub fn open(request: Request) -> Result<Self, Unusable> {
+    pub fn open(request: Request, progress: &dyn Progress) -> Result<Self, Unusable> {
+        let deadline = Deadline::after(request.patience.budget);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .map_err(|error| Unusable(error.to_string()))?;
         let connection = match &request.cluster {
-            Some(wish) => Some(runtime.block_on(api::connect(wish))?),
-            None => None,
+            Some(wish) => {
+                progress.say("the way to the API");
+                match runtime.block_on(api::connect(wish, request.patience, deadline)) {
+                    Ok(connection) => Ok(Some(connection)),
+                    Err(unusable) if request.has_others => Err(unusable),
+                    Err(unusable) => {
+                        // A plugin that hangs is not waited for.
+                        runtime.shutdown_background();
+                        return Err(unusable);
+                    }
+                }
+            }
+            None => Ok(None),
         };
-        Ok(Self { runtime, request, connection })
+        let (connection, unusable) = match connection {
+            Ok(connection) => (connection, None),
+            Err(unusable) => (None, Some(unusable)),
+        };
+        Ok(Self { runtime: Some(runtime), request, deadline, connection, unusable })
     }
 
     /// `kube:CONTEXT`
@@ -134,12 +171,15 @@ impl Live {
             "name": self.name(),
             "now": self.request.now.to_string(),
         });
-        archive.add("plimsoll-capture.json", format!("{head:#}\n").as_bytes())?;
+        archive.add(HEAD, format!("{head:#}\n").as_bytes())?;
         let gaps = Gaps::default();
         let (out, members) = archive::out();
         let (told, written) = std::thread::scope(|scope| {
             let gaps = &gaps;
-            let read = move || self.runtime.block_on(self.read(needs, out, gaps, progress));
+            let read = move || match &self.runtime {
+                Some(runtime) => runtime.block_on(self.read(needs, out, gaps, progress)),
+                None => Told::default(),
+            };
             let reading = scope.spawn(read);
             // Whoever still reads when nobody listens any more finds that out, and ends.
             let written = archive.drain(members);
@@ -151,11 +191,41 @@ impl Live {
         let end = json!({"gaps": gaps, "lists": told.lists});
         archive.add("plimsoll-capture-end.json", format!("{end:#}\n").as_bytes())?;
         let (files, size) = archive.written();
+        let archive_names = archive.machines();
         archive.finish()?.flush()?;
-        Ok(Account { gaps, files, size, requests: told.requests, bytes: told.bytes })
+        let names = self.names(told.cluster, archive_names);
+        Ok(Account { gaps, files, size, requests: told.requests, names })
+    }
+
+    /// All that is known of names, from wherever it was read.
+    fn names(&self, seen: ClusterSeen, machines: BTreeSet<String>) -> Names {
+        let bare = |host: &str| host.trim_matches(['[', ']']).to_string();
+        let host = |url: &str| url.parse::<http::Uri>().ok()?.host().map(bare);
+        let mut names = seen.names;
+        names.hosts.extend(machines);
+        let of_hosts = seen.hosts.iter().map(|host| &host.address);
+        let given = self.request.bmcs.iter().map(|target| &target.address);
+        names.hosts.extend(of_hosts.chain(given).filter_map(|address| host(address)));
+        for node in &self.request.nodes {
+            if let Node::Ssh { destination } = node {
+                names.hosts.extend(destination.rsplit('@').next().map(str::to_string));
+            }
+        }
+        let endpoints = self.request.cluster.iter().flat_map(|vantage| &vantage.endpoints);
+        names.hosts.extend(endpoints.filter_map(|endpoint| Some(bare(&place(endpoint)?.0))));
+        let server = self.connection.as_ref().and_then(|connection| connection.server.clone());
+        let servers = host(&seen.api_url).into_iter().chain(server.map(|(host, _)| host));
+        for server in servers {
+            names.domains.extend(probes::domain_of(&server));
+            names.hosts.insert(server);
+        }
+        names
     }
 
     async fn read(&self, needs: &Needs, out: Out, gaps: &Gaps, progress: &dyn Progress) -> Told {
+        if let Some(unusable) = &self.unusable {
+            gaps.add("the API", &unusable.0);
+        }
         let told = self.read_api(needs, &out, gaps, progress).await;
         let mut nodes = self.request.nodes.clone();
         if let Some(user) = &self.request.all_nodes_as {
@@ -168,32 +238,52 @@ impl Live {
                 gaps.add("nodes over ssh", "the API named none; give each as ssh:HOST");
             }
         }
-        let limit = self.request.patience.budget;
+        let deadline = self.deadline;
         let reads = nodes.into_iter().map(|node| {
             let (out, gaps) = (out.clone(), gaps.clone());
             progress.say(&format!("node {}", node.name()));
             async move {
-                tokio::task::spawn_blocking(move || node::read(&node, limit, &out, &gaps)).await
+                tokio::task::spawn_blocking(move || node::read(&node, deadline, &out, &gaps)).await
             }
         });
         let nodes = futures::stream::iter(reads).buffer_unordered(NODES_AT_ONCE);
         let bmcs = self.read_bmcs(&told, &out, gaps, progress);
-        let probes = self.probe(&told, &out, progress);
+        let probes = self.probe(&told, &out, gaps, progress);
         futures::join!(nodes.collect::<Vec<_>>(), bmcs, probes);
         told
+    }
+
+    /// Its journals come from the node itself.
+    fn is_read_inside(&self, name: &str, address: &str) -> bool {
+        let is_it = |node: &Node| match node {
+            Node::Here { .. } => node.host_name().as_deref() == Some(name),
+            Node::Ssh { destination } => {
+                let host = destination.rsplit('@').next().unwrap_or_default();
+                host == name || host == address
+            }
+        };
+        self.request.all_nodes_as.is_some() || self.request.nodes.iter().any(is_it)
     }
 
     async fn read_bmcs(&self, told: &Told, out: &Out, gaps: &Gaps, progress: &dyn Progress) {
         let mut targets = self.request.bmcs.clone();
         let cluster = self.connection.as_ref().and_then(|connection| connection.cluster.as_ref());
-        if let (true, Some(cluster)) = (self.request.bmcs_of_cluster, cluster) {
-            let (patience, hosts) = (self.request.patience, &told.cluster.hosts);
-            targets.extend(api::bmc_targets(cluster, patience, hosts, gaps).await);
+        let hosts = &told.cluster.hosts;
+        match cluster {
+            Some(cluster) if self.request.bmcs_of_cluster && !hosts.is_empty() => {
+                let limits = (self.request.patience, self.deadline);
+                targets.extend(api::bmc_targets(cluster, limits, hosts, gaps).await);
+            }
+            _ if self.request.bmcs_of_cluster => {
+                gaps.add("BMCs of the cluster", "the API named none; give them as bmc:FILE");
+            }
+            _ => {}
         }
-        bmcs::read(&targets, self.request.clock, out, gaps, progress).await;
+        let limits = (self.request.patience, self.deadline);
+        bmcs::read(&targets, limits, self.request.clock, out, gaps, progress).await;
     }
 
-    async fn probe(&self, told: &Told, out: &Out, progress: &dyn Progress) {
+    async fn probe(&self, told: &Told, out: &Out, gaps: &Gaps, progress: &dyn Progress) {
         let (true, Some(connection)) = (self.request.probes, &self.connection) else { return };
         let seen = &told.cluster;
         let trusted = connection.trusted.clone().map(|pem| ("kubeconfig".to_string(), pem));
@@ -210,7 +300,10 @@ impl Live {
         };
         let here = self.request.nodes.iter().find_map(Node::host_name);
         let vantage = here.map_or("workstation".into(), |name| format!("node/{name}"));
-        probes::read(&outside, &vantage, self.request.clock, out, progress).await;
+        let probes = probes::read(&outside, &vantage, self.request.clock, out, progress);
+        if tokio::time::timeout(self.deadline.left(), probes).await.is_err() {
+            gaps.add("probes", "the time that was given for the whole reading is over");
+        }
     }
 
     async fn read_api(
@@ -224,8 +317,12 @@ impl Live {
         let mut attempts = connection.attempts.clone();
         let told = match &connection.cluster {
             Some(cluster) => {
-                let patience = self.request.patience;
-                let told = api::read(cluster, needs, patience, out.clone(), gaps, progress).await;
+                let given = Given {
+                    patience: self.request.patience,
+                    deadline: self.deadline,
+                    inside: &|name, address| self.is_read_inside(name, address),
+                };
+                let told = api::read(cluster, needs, given, out.clone(), gaps, progress).await;
                 if told.lost {
                     let lost = "it answered first and was lost while it was read";
                     attempts.last_mut().into_iter().for_each(|last| last.why = Some(lost.into()));
@@ -243,17 +340,13 @@ impl Live {
         told
     }
 
-    /// The archive, to be read while it is made. What it costs is told to `done` at its end.
-    pub fn stream(
-        self,
-        needs: Needs,
-        progress: Box<dyn Progress>,
-        done: impl FnOnce(io::Result<Account>) + Send + 'static,
-    ) -> Box<dyn Read + Send> {
+    /// The archive, to be read while it is made.
+    pub fn stream(self, needs: Needs, progress: Box<dyn Progress>) -> Box<dyn Read + Send> {
         let (writer, reader) = pipe::pipe();
         std::thread::spawn(move || {
             let writer = io::BufWriter::with_capacity(64 << 10, writer);
-            done(self.write(&needs, &*progress, writer));
+            // A reader that went away needs no news of it; one that reads finds the end missing.
+            let _ = self.write(&needs, &*progress, writer);
         });
         Box::new(reader)
     }

@@ -26,6 +26,18 @@ const NAMES: [&str; 6] = [
     "api-int.lab.example.com",
 ];
 
+/// Built together, which takes little longer than one alone.
+pub const PROGRAMS: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kubelet"];
+
+/// Where the API server asks for the logs of a node.
+#[derive(Clone, Copy, PartialEq)]
+enum Nodes {
+    /// Of the stand-in, whatever the address of the node.
+    StandIn,
+    /// Of the kubelet at the address of the node, which knows it by its certificate.
+    Themselves,
+}
+
 pub struct ApiServer {
     pub folder: PathBuf,
     pub port: u16,
@@ -39,10 +51,19 @@ pub struct ApiServer {
 impl ApiServer {
     /// With an etcd of its own, below `folder`.
     pub fn start(folder: &Path) -> Result<Self> {
+        Self::start_with(folder, Nodes::StandIn)
+    }
+
+    /// One that asks real kubelets.
+    pub fn start_for_kubelets(folder: &Path) -> Result<Self> {
+        Self::start_with(folder, Nodes::Themselves)
+    }
+
+    fn start_with(folder: &Path, nodes: Nodes) -> Result<Self> {
         if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
             real("apt.sh", &["kubernetes-client"])?;
         }
-        let program = real("kubernetes.sh", &["kube-apiserver"])?.join("kube-apiserver");
+        let program = real("kubernetes.sh", &PROGRAMS)?.join("kube-apiserver");
         let etcd = Etcd::start(folder)?;
         let authority = Authority::new("kube-apiserver-lb-signer")?;
         let kubelet = authority.sign(("system:node:lab", &[]), &["localhost"], VALID)?;
@@ -52,8 +73,6 @@ impl ApiServer {
             authority.sign(("kube-apiserver", &[]), &NAMES, VALID)?.write(folder, "serving")?;
         let signing = authority.sign(("service-accounts", &[]), &[], VALID)?;
         let (verifying, signing_key) = signing.write(folder, "service-accounts")?;
-        let egress = folder.join("egress.yaml");
-        fs_err::write(&egress, egress_by(&kubelets.socket))?;
         let port = free_port()?;
         let file = |path: &Path| path.display().to_string();
         let mut command = Command::new(program);
@@ -69,9 +88,24 @@ impl ApiServer {
             .arg("--service-account-issuer=https://kubernetes.default.svc")
             .args(["--service-cluster-ip-range=172.30.0.0/16", "--authorization-mode=Node,RBAC"])
             .args(["--disable-admission-plugins=ServiceAccount", "--allow-privileged=true"])
-            .arg(format!("--egress-selector-config-file={}", file(&egress)))
             .arg("--kubelet-preferred-address-types=InternalIP")
             .args(["--watch-cache=false", "--profiling=false", "--event-ttl=24h"]);
+        match nodes {
+            Nodes::StandIn => {
+                let egress = folder.join("egress.yaml");
+                fs_err::write(&egress, egress_by(&kubelets.socket))?;
+                command.arg(format!("--egress-selector-config-file={}", file(&egress)));
+            }
+            Nodes::Themselves => {
+                let own = ("system:kube-apiserver", &["system:masters"][..]);
+                let own = authority.sign(own, &[], VALID)?.write(folder, "kubelet-client")?;
+                command
+                    .arg(format!("--kubelet-client-certificate={}", file(&own.0)))
+                    .arg(format!("--kubelet-client-key={}", file(&own.1)))
+                    .arg(format!("--kubelet-certificate-authority={}", file(&ca)))
+                    .arg("--enable-admission-plugins=NodeRestriction");
+            }
+        }
         let log = folder.join("apiserver.log");
         let process = Running::start(&mut command, &log)?;
         let mut server =
@@ -105,6 +139,22 @@ impl ApiServer {
         self.process.kill();
         self.process = Running::start(&mut self.command, &self.folder.join("apiserver.log"))?;
         self.wait()
+    }
+
+    /// A real controller manager with these controllers, for as long as it is held.
+    pub fn controllers(&self, names: &str, arguments: &[&str]) -> Result<Running> {
+        let program = real("kubernetes.sh", &PROGRAMS)?.join("kube-controller-manager");
+        let config = self.admin()?;
+        let mut command = Command::new(program);
+        for role in ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"] {
+            command.arg(format!("--{role}={}", config.display()));
+        }
+        command
+            .args(["--bind-address=127.0.0.1", "--port=0", "--leader-elect=false"])
+            .arg(format!("--secure-port={}", free_port()?))
+            .arg(format!("--controllers={names}"))
+            .args(arguments);
+        Running::start(&mut command, &self.folder.join("controllers.log"))
     }
 
     pub fn admin(&self) -> Result<PathBuf> {

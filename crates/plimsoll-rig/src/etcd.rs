@@ -111,7 +111,7 @@ pub struct EtcdCluster {
 }
 
 impl EtcdCluster {
-    pub fn start(folder: &Path) -> Result<Self> {
+    pub fn start(folder: &Path, names: [&str; 3]) -> Result<Self> {
         let programs = real("etcd.sh", &[])?;
         let authority = Authority::new("etcd-signer")?;
         authority.write(folder, "ca")?;
@@ -119,47 +119,53 @@ impl EtcdCluster {
         identity.write(folder, "etcd")?;
         let ports: Vec<(u16, u16)> =
             (0..3).map(|_| Ok((free_port()?, free_port()?))).collect::<Result<_>>()?;
-        let names: Vec<String> = ports
+        let peers: Vec<String> = names
             .iter()
-            .enumerate()
-            .map(|(at, (_, peer))| format!("m{at}=https://127.0.0.1:{peer}"))
+            .zip(&ports)
+            .map(|(name, (_, peer))| format!("{name}=https://127.0.0.1:{peer}"))
             .collect();
         let mut members = Vec::new();
         let mut endpoints = Vec::new();
-        for (at, (client, peer)) in ports.iter().enumerate() {
+        for (name, (client, peer)) in names.into_iter().zip(&ports) {
             let client = format!("https://127.0.0.1:{client}");
             let peer = format!("https://127.0.0.1:{peer}");
             let mut command = Command::new(programs.join("etcd"));
             command
                 .current_dir(folder)
-                .args(["--name", &format!("m{at}"), "--data-dir", &format!("d{at}")])
+                .args(["--name", name, "--data-dir", name])
                 .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
                 .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
-                .args(["--initial-cluster", &names.join(","), "--unsafe-no-fsync"])
+                .args(["--initial-cluster", &peers.join(","), "--unsafe-no-fsync"])
                 .args(["--cert-file=etcd.crt", "--key-file=etcd.key", "--client-cert-auth"])
                 .args(["--trusted-ca-file=ca.crt", "--peer-trusted-ca-file=ca.crt"])
                 .args(["--peer-cert-file=etcd.crt", "--peer-key-file=etcd.key"])
                 .arg("--peer-client-cert-auth");
-            members.push(Running::start(&mut command, &folder.join(format!("m{at}.log")))?);
+            members.push(Running::start(&mut command, &folder.join(format!("{name}.log")))?);
             endpoints.push(client);
         }
         let cluster = Self { members, endpoints, folder: folder.into(), programs };
-        wait_for("three members of etcd", READY, || {
-            cluster.ctl(&["endpoint", "health"]).is_ok_and(|(healthy, _)| healthy)
-        })?;
+        wait_for("three members of etcd", READY, || cluster.is_healthy())?;
         Ok(cluster)
     }
 
-    /// As `etcdctl` on a master would answer: whether it went well, and what it wrote.
-    pub fn ctl(&self, arguments: &[&str]) -> Result<(bool, String)> {
-        let output = Command::new(self.programs.join("etcdctl"))
-            .current_dir(&self.folder)
-            .env("ETCDCTL_API", "3")
-            .args(["--endpoints", &self.endpoints.join(","), "--command-timeout=3s"])
-            .args(["--cacert=ca.crt", "--cert=etcd.crt", "--key=etcd.key"])
-            .args(arguments)
-            .output()?;
-        Ok((output.status.success(), String::from_utf8(output.stdout)?))
+    /// The call of `etcdctl` that a master's own would be, to be followed by a question.
+    pub fn client(&self) -> Vec<String> {
+        let file = |name: &str| self.folder.join(name).display().to_string();
+        vec![
+            self.programs.join("etcdctl").display().to_string(),
+            format!("--endpoints={}", self.endpoints.join(",")),
+            "--command-timeout=3s".into(),
+            format!("--cacert={}", file("ca.crt")),
+            format!("--cert={}", file("etcd.crt")),
+            format!("--key={}", file("etcd.key")),
+        ]
+    }
+
+    fn is_healthy(&self) -> bool {
+        let client = self.client();
+        let mut command = Command::new(&client[0]);
+        command.env("ETCDCTL_API", "3").args(&client[1..]).args(["endpoint", "health"]);
+        command.output().is_ok_and(|output| output.status.success())
     }
 
     pub fn kill(&mut self, member: usize) {

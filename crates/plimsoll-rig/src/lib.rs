@@ -1,5 +1,5 @@
 //! Real parts for tests and benchmarks: etcd and kube-apiserver on loopback, with the objects of a
-//! must-gather in them, and a stand-in for the kubelets that serve logs.
+//! must-gather in them, and a stand-in for the kubelets that serve logs; or one real kubelet.
 //!
 //! Objects are written straight into etcd, as the API server itself would have stored them. So they
 //! keep their uid and their times, which no client may set, and twenty thousand pods take seconds.
@@ -10,6 +10,7 @@ mod etcd;
 mod faulty;
 mod kubelet;
 mod load;
+mod node;
 mod pki;
 mod process;
 
@@ -24,6 +25,7 @@ pub use etcd::{Etcd, EtcdCluster};
 pub use faulty::{Fault, Faulty};
 pub use kubelet::Kubelets;
 pub use load::Objects;
+pub use node::{IMAGE, RealKubelet};
 pub use pki::{Authority, Identity, VALID};
 pub use process::{Running, free_port, wait_for};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use plimsoll_model::snapshot::{Document, Era, LogOrigin, Needs};
+use plimsoll_model::snapshot::{Document, Era, LogFile, LogOrigin, Needs};
 use plimsoll_yaml::{Kind, Limits, Node};
 use serde_json::{Map, Value, json};
 
@@ -51,7 +51,10 @@ impl Objects {
         for document in snapshot.documents.iter().filter(own) {
             let node = plimsoll_yaml::parse(&document.text, &Limits::OBJECT)
                 .map_err(|error| anyhow::anyhow!("{}: {error}", document.path))?;
-            let object = value(&node);
+            let mut object = value(&node);
+            if (&*document.group, &*document.plural) == ("core", "pods") {
+                show_containers(&mut object, &snapshot.logs);
+            }
             objects
                 .push(&document.group, &document.plural, object)
                 .context(document.path.to_string())?;
@@ -132,6 +135,32 @@ impl ApiServer {
             "",
         )?;
         Ok(())
+    }
+}
+
+/// Whatever has a log has run; a case may have the log alone.
+fn show_containers(pod: &mut Value, logs: &[LogFile]) {
+    let text = |pointer: &str| pod.pointer(pointer).and_then(Value::as_str).map(str::to_string);
+    let (of_namespace, of_name) = (text("/metadata/namespace"), text("/metadata/name"));
+    for log in logs {
+        let LogOrigin::Container { namespace, pod: name, container, .. } = &log.origin else {
+            continue;
+        };
+        if (Some(namespace), Some(name)) != (of_namespace.as_ref(), of_name.as_ref()) {
+            continue;
+        }
+        let shown = ["containerStatuses", "initContainerStatuses"].into_iter().any(|statuses| {
+            let statuses = pod["status"][statuses].as_array();
+            statuses.into_iter().flatten().any(|status| status["name"] == container.as_str())
+        });
+        if let (false, Some(statuses)) = (shown, pod["status"]["containerStatuses"].as_array_mut())
+        {
+            statuses.push(json!({"name": container, "ready": true, "restartCount": 0,
+                "image": "", "imageID": "", "state": {"running": {}}}));
+            if let Some(containers) = pod["spec"]["containers"].as_array_mut() {
+                containers.push(json!({"name": container, "image": "registry.example.com/x"}));
+            }
+        }
     }
 }
 

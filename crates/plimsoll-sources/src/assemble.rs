@@ -212,6 +212,7 @@ fn source_info(name: String, kind: Option<&'static str>, mut notes: SourceNotes)
         complete: gaps.iter().all(|gap| gap.status == GapStatus::NotCollected),
         name,
         gaps,
+        taken: notes.taken,
         files: notes.files,
         bytes: notes.bytes,
     }

@@ -57,7 +57,7 @@ pub fn head(source: &Source, path: &str, json: &[u8]) {
     }
     source.saw(Layout::Capture);
     let mut store = source.reading.store();
-    store.gather_time(head.now);
+    store.gather_time(source.index, head.now);
     if let Some(notes) = store.sources.get_mut(source.index) {
         let capture = notes.capture.get_or_insert_default();
         capture.name = tidy(&head.name);

@@ -203,7 +203,7 @@ fn digest_kind(
         }),
         Kind::Timestamp => with_whole(input, MAX_FILE, &mut buffers.whole, |text, _| {
             if let Some(time) = gather::newest_time(text) {
-                source.reading.store().gather_time(time);
+                source.reading.store().gather_time(source.index, time);
             }
         }),
         Kind::CaptureHead => with_whole(input, MAX_FILE, &mut buffers.whole, |text, _| {

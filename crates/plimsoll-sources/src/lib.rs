@@ -48,8 +48,9 @@ use crate::layout::Wants;
 use crate::location::Location;
 use crate::matcher::Matchers;
 
+pub use digest::plain;
 pub use lines::LineScan;
-pub use private::without_secrets;
+pub use private::{certificates, without_secrets};
 
 /// Told how far the reading is. Called from several threads.
 pub trait Progress: Sync {

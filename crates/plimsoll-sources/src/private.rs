@@ -60,7 +60,7 @@ const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
 const END: &[u8] = b"-----END CERTIFICATE-----";
 
 /// Only the lines of certificates; all others are emptied, so that lines stay in place.
-fn certificates(pem: &[u8]) -> Vec<u8> {
+pub fn certificates(pem: &[u8]) -> Vec<u8> {
     let mut kept = Vec::new();
     let mut inside = false;
     for line in pem.split_inclusive(|b| *b == b'\n') {

@@ -65,6 +65,8 @@ pub struct SourceNotes {
     told: u64,
     has_more_gaps: bool,
     pub left_out: u64,
+    /// When it was gathered.
+    pub taken: Option<Time>,
     /// Folders that are the root of a gather.
     pub roots: BTreeSet<String>,
     /// Folders that hold a file which only the root of a gather has, or the folder around it.
@@ -179,8 +181,11 @@ impl Store {
         }
     }
 
-    pub fn gather_time(&mut self, time: Time) {
+    pub fn gather_time(&mut self, source: usize, time: Time) {
         self.now = self.now.max(Some(time));
+        if let Some(notes) = self.sources.get_mut(source) {
+            notes.taken = notes.taken.max(Some(time));
+        }
     }
 }
 

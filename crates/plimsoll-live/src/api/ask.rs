@@ -29,33 +29,55 @@ pub struct Patience {
     pub request: Duration,
     /// For everything.
     pub budget: Duration,
+    /// Items of a list that are asked for at once.
+    pub page: usize,
+}
+
+/// When everything has to be over, from the first connection to the last probe.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    pub fn after(budget: Duration) -> Self {
+        Self(Instant::now() + budget)
+    }
+
+    pub fn left(&self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { request: Duration::from_secs(30), budget: Duration::from_secs(600) }
+        Self { request: Duration::from_secs(30), budget: Duration::from_secs(600), page: 1000 }
     }
+}
+
+/// Whose silence it would be. That of a kubelet says nothing of the API server, and another try would
+/// wait as long again.
+#[derive(Clone, Copy, PartialEq)]
+enum Whose {
+    ApiServer,
+    Kubelet,
 }
 
 pub struct Asker {
     client: Client,
     patience: Patience,
-    deadline: Instant,
+    deadline: Deadline,
     /// Nothing answers any more: one try is enough to find out that it is so still.
     lost: AtomicBool,
     pub requests: AtomicU64,
-    pub bytes: AtomicU64,
 }
 
 impl Asker {
-    pub fn new(client: Client, patience: Patience) -> Self {
+    pub fn new(client: Client, patience: Patience, deadline: Deadline) -> Self {
         Self {
             client,
             patience,
-            deadline: Instant::now() + patience.budget,
+            deadline,
             lost: AtomicBool::new(false),
             requests: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
         }
     }
 
@@ -65,22 +87,42 @@ impl Asker {
     }
 
     pub async fn json<T: DeserializeOwned>(&self, path: &str, accept: &str) -> Result<T, Trouble> {
-        let bytes = self.bytes(path, accept, LARGEST_ANSWER).await?;
+        let bytes = self.bytes(path, accept, LARGEST_ANSWER, Whose::ApiServer).await?;
         serde_json::from_slice(&bytes).map_err(|error| Trouble {
             why: format!("the answer is no JSON that could be read: {error}"),
             ..Trouble::default()
         })
     }
 
+    /// What the API server asks of a kubelet.
+    pub async fn of_kubelet(&self, path: &str, limit: usize) -> Result<Vec<u8>, Trouble> {
+        self.bytes(path, "text/plain, */*", limit, Whose::Kubelet).await
+    }
+
+    pub fn page(&self) -> usize {
+        self.patience.page
+    }
+
+    fn left(&self) -> Result<Duration, Trouble> {
+        let left = self.deadline.left();
+        let why = "the time that was given for the whole reading is over";
+        match left.is_zero() {
+            true => Err(Trouble { why: why.into(), ..Trouble::default() }),
+            false => Ok(left),
+        }
+    }
+
     /// At most `limit` bytes; a longer answer is a refusal.
-    pub async fn bytes(&self, path: &str, accept: &str, limit: usize) -> Result<Vec<u8>, Trouble> {
+    async fn bytes(
+        &self,
+        path: &str,
+        accept: &str,
+        limit: usize,
+        whose: Whose,
+    ) -> Result<Vec<u8>, Trouble> {
         let mut tries = 0;
         loop {
-            let left = self.deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                let why = "the time that was given for the whole reading is over".into();
-                return Err(Trouble { why, ..Trouble::default() });
-            }
+            let left = self.left()?;
             let time = self.patience.request.min(left);
             let once = self.once(path, accept, limit);
             let trouble = match tokio::time::timeout(time, once).await {
@@ -89,11 +131,8 @@ impl Asker {
                     return Ok(bytes);
                 }
                 Ok(Err(trouble)) => trouble,
-                Err(_) => Trouble {
-                    why: format!("no answer within {} s", time.as_secs()),
-                    passing: true,
-                    ..Trouble::default()
-                },
+                Err(_) if whose == Whose::Kubelet => return Err(silence(time)),
+                Err(_) => silence(time),
             };
             tries += 1;
             let most = match trouble.status {
@@ -138,10 +177,14 @@ impl Asker {
                 return Err(Trouble { why, passing: true, ..Trouble::default() });
             }
         };
-        self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         if status.is_success() {
             return Ok(bytes);
         }
         Err(Trouble { wait, ..answered(status.as_u16(), &bytes) })
     }
+}
+
+fn silence(time: Duration) -> Trouble {
+    let why = format!("no answer within {} s", time.as_secs());
+    Trouble { why, passing: true, silent: true, ..Trouble::default() }
 }

@@ -3,6 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use plimsoll_disguise::Names;
 use serde_json::Value;
 
 use super::text_at;
@@ -26,15 +27,27 @@ pub struct ClusterSeen {
     pub ingress_vips: Vec<String>,
     /// Certificates of authorities, by who trusts them.
     pub bundles: Vec<(String, String)>,
+    /// What a disguise would have to replace.
+    pub names: Names,
 }
 
 impl ClusterSeen {
     pub fn object(&mut self, group: &str, plural: &str, object: &Value) {
         let name = text_at(object, "/metadata/name");
         match (group, plural) {
-            ("metal3.io", "baremetalhosts") => self.hosts.extend(host(object)),
+            ("core", "nodes") => {
+                self.names.hosts.insert(name);
+            }
+            ("metal3.io", "baremetalhosts") => {
+                self.hosts.extend(host(object));
+                self.names.hosts.insert(name);
+            }
             ("config.openshift.io", "infrastructures") => {
                 self.api_url = text_at(object, "/status/apiServerURL");
+                let infrastructure = text_at(object, "/status/infrastructureName");
+                self.names
+                    .infrastructures
+                    .extend(Some(infrastructure).filter(|name| !name.is_empty()));
                 self.api_vips = vips(object, "apiServerInternalIP");
                 self.ingress_vips = vips(object, "ingressIP");
             }

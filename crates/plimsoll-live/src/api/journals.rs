@@ -17,7 +17,13 @@ const NODES_AT_ONCE: usize = 4;
 const MOST_NODES: usize = 12;
 
 /// Of control-plane nodes and of those that are not well, if anything is red.
-pub async fn read(reading: &Reading<'_>, health: &Health, progress: &dyn Progress) {
+/// Those of nodes that are read from the inside are read there.
+pub async fn read(
+    reading: &Reading<'_>,
+    health: &Health,
+    inside: &dyn Fn(&str, &str) -> bool,
+    progress: &dyn Progress,
+) {
     if !health.red {
         return;
     }
@@ -33,6 +39,7 @@ pub async fn read(reading: &Reading<'_>, health: &Health, progress: &dyn Progres
         .nodes
         .iter()
         .filter(|(_, node)| node.control_plane || !node.well)
+        .filter(|(name, node)| !inside(name, &node.address))
         .map(|(name, node)| (node.well, name.as_str()))
         .collect();
     nodes.sort_unstable();
@@ -56,7 +63,11 @@ async fn journal(reading: &Reading<'_>, node: &str, unit: &str, well: bool) -> O
     let path = format!(
         "/api/v1/nodes/{node}/proxy/logs/journal?unit={unit}&query={unit}&tail={lines}&tailLines={lines}"
     );
-    match reading.asker.bytes(&path, "text/plain, */*", LARGEST_LOG).await {
+    if let Some(trouble) = reading.silent(node) {
+        reading.gaps.add(format!("journals of {node}"), &trouble.why);
+        return None;
+    }
+    match reading.asker.of_kubelet(&path, LARGEST_LOG).await {
         Ok(text) => {
             let clean = redact(&String::from_utf8_lossy(&text)).to_string();
             if !clean.trim().is_empty() {
@@ -70,6 +81,7 @@ async fn journal(reading: &Reading<'_>, node: &str, unit: &str, well: bool) -> O
         }
         Err(trouble) => {
             reading.gaps.add(format!("journals of {node}"), &trouble.why);
+            reading.notice_silence(node, &trouble);
             None
         }
     }

@@ -12,8 +12,7 @@ use super::words::Trouble;
 use super::{Reading, text_at};
 use crate::archive::Closed;
 
-/// Items of a page, by how large they are: configs may have a megabyte each.
-const PAGE: usize = 1000;
+/// Items of a page where each may have a megabyte.
 const PAGE_OF_LARGE: usize = 50;
 const LARGE: [&str; 4] = ["configmaps", "machineconfigs", "secrets", "hardwaredata"];
 /// A list file above this is written as one file an object.
@@ -23,8 +22,9 @@ const LARGEST_LIST: usize = 48 << 20;
 struct Page {
     #[serde(default)]
     metadata: PageMeta,
+    /// `null` of a list of metadata with nothing in it.
     #[serde(default)]
-    items: Vec<Value>,
+    items: Option<Vec<Value>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -84,6 +84,8 @@ struct List<'l, 'g> {
     /// Items of one namespace, each as an item of a YAML list.
     items: Vec<(String, String)>,
     size: usize,
+    /// Some are written already, each in a file of its own.
+    in_files: bool,
     /// Of the items.
     namespace: Option<String>,
 }
@@ -96,7 +98,7 @@ impl<'l, 'g> List<'l, 'g> {
         place: Option<&'l str>,
     ) -> Self {
         let namespace = place.map(str::to_string);
-        Self { reading, want, offer, place, items: Vec::new(), size: 0, namespace }
+        Self { reading, want, offer, place, items: Vec::new(), size: 0, in_files: false, namespace }
     }
 
     /// Pages come in the order of namespaces, so one namespace is in memory at a time.
@@ -107,7 +109,7 @@ impl<'l, 'g> List<'l, 'g> {
             None => format!("{}/{}", offer.base, want.plural),
         };
         let large = LARGE.contains(&want.plural.as_str()) && !want.metadata_only();
-        let limit = if large { PAGE_OF_LARGE } else { PAGE };
+        let limit = if large { PAGE_OF_LARGE } else { self.reading.asker.page() };
         let accept = if want.metadata_only() { METADATA_ONLY } else { "application/json" };
         let mut next = String::new();
         loop {
@@ -122,8 +124,12 @@ impl<'l, 'g> List<'l, 'g> {
                 }
                 page => page?,
             };
-            for item in page.items {
+            for item in page.items.unwrap_or_default() {
                 self.take(item).await?;
+            }
+            if !next.is_empty() && next == page.metadata.next {
+                let why = "the API does not go on with the list".into();
+                return Err(Stop::Trouble(Trouble { why, ..Trouble::default() }));
             }
             next = page.metadata.next;
             if next.is_empty() {
@@ -153,6 +159,11 @@ impl<'l, 'g> List<'l, 'g> {
         let text = plimsoll_yaml::emit(&node(Value::Array(vec![item])));
         self.size += text.len();
         self.items.push((name, text));
+        // Objects that have a file each need not wait for the end of their list.
+        if self.size > LARGEST_LIST {
+            self.write_objects().await?;
+            self.in_files = true;
+        }
         Ok(())
     }
 
@@ -166,7 +177,7 @@ impl<'l, 'g> List<'l, 'g> {
     }
 
     async fn write_list(&mut self) -> Result<(), Closed> {
-        if self.size > LARGEST_LIST {
+        if std::mem::take(&mut self.in_files) {
             return self.write_objects().await;
         }
         let Some(folder) = self.folder() else { return Ok(()) };

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::health::Health;
 use super::{Reading, text_at};
+use crate::archive::Closed;
 
 /// The end of a log is where what is wrong now stands.
 pub const LINES: usize = 20_000;
@@ -40,18 +41,22 @@ pub struct WantedLog {
 }
 
 /// Reads one log into the archive.
-pub async fn read(reading: &Reading<'_>, log: &WantedLog) {
+pub async fn read(reading: &Reading<'_>, log: &WantedLog) -> Result<(), Closed> {
+    if let Some(trouble) = reading.silent(&log.node) {
+        reading.unread_log(&log.node, trouble);
+        return Ok(());
+    }
     let WantedLog { namespace, pod, container, node, previous, lines } = log;
     let before = if *previous { "&previous=true" } else { "" };
     let path = format!(
         "/api/v1/namespaces/{namespace}/pods/{pod}/log?container={container}&timestamps=true&tailLines={lines}{before}"
     );
     let era = if *previous { "previous" } else { "current" };
-    match reading.asker.bytes(&path, "text/plain, */*", LARGEST_LOG).await {
+    match reading.asker.of_kubelet(&path, LARGEST_LOG).await {
         Ok(text) => {
             let clean = redact(&String::from_utf8_lossy(&text)).to_string();
             let folder = format!("namespaces/{namespace}/pods/{pod}/{container}/{container}");
-            let _ = reading.out.add(format!("{folder}/logs/{era}.log"), clean).await;
+            reading.out.add(format!("{folder}/logs/{era}.log"), clean).await?;
         }
         Err(trouble) if trouble.status == Some(400) && never_ran(&trouble.why) => {}
         Err(trouble) if trouble.status == Some(403) => {
@@ -59,6 +64,7 @@ pub async fn read(reading: &Reading<'_>, log: &WantedLog) {
         }
         Err(trouble) => reading.unread_log(node, trouble),
     }
+    Ok(())
 }
 
 /// A container that never ran, or not a second time, has no log; that is no news.

@@ -19,14 +19,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use plimsoll_bmc::{Secret, Target};
 use plimsoll_model::snapshot::Needs;
 use serde_json::Value;
 
-pub use ask::Patience;
+pub use ask::{Deadline, Patience};
 pub use rbac::manifests;
-pub use vantage::{Cluster, Connection, Unusable, Vantage, connect};
+pub use vantage::{Cluster, Connection, Unusable, Vantage, connect, place};
 
 use crate::Progress;
 use crate::archive::Out;
@@ -52,7 +52,6 @@ pub struct Told {
     /// The API was lost while it was read.
     pub lost: bool,
     pub requests: u64,
-    pub bytes: u64,
 }
 
 /// Node, status and reason of a log that could not be read.
@@ -69,19 +68,31 @@ pub struct Reading<'r> {
     lists: Mutex<BTreeSet<String>>,
     /// Logs that could not be read, by their node and the reason.
     unread: Mutex<BTreeMap<Unread, usize>>,
+    /// Nodes whose kubelets do not answer, and how that showed: they are asked once.
+    silent: Mutex<BTreeMap<String, Trouble>>,
+}
+
+/// What a reading has to keep to.
+#[derive(Clone, Copy)]
+pub struct Given<'g> {
+    pub patience: Patience,
+    pub deadline: Deadline,
+    /// Whether a node, by its name and its address, is read from the inside as well.
+    pub inside: &'g dyn Fn(&str, &str) -> bool,
 }
 
 /// Objects first; then the logs of what does not look well, and of all that there is few of.
 pub async fn read(
     cluster: &Cluster,
     needs: &Needs,
-    patience: Patience,
+    given: Given<'_>,
     out: Out,
     gaps: &Gaps,
     progress: &dyn Progress,
 ) -> Told {
+    let Given { patience, deadline, inside } = given;
     let reading = Reading {
-        asker: Asker::new(cluster.client.clone(), patience),
+        asker: Asker::new(cluster.client.clone(), patience, deadline),
         needs,
         out,
         gaps,
@@ -90,6 +101,7 @@ pub async fn read(
         cluster: Mutex::default(),
         lists: Mutex::default(),
         unread: Mutex::default(),
+        silent: Mutex::default(),
     };
     let wants = plan::plan(needs);
     progress.say("what the cluster offers");
@@ -107,10 +119,14 @@ pub async fn read(
     let logs = logs::wanted(needs, &pods, &health);
     let reads = logs.iter().map(|log| async {
         progress.say(&format!("log of {}/{}", log.namespace, log.pod));
-        logs::read(&reading, log).await;
+        logs::read(&reading, log).await
     });
-    futures::stream::iter(reads).buffer_unordered(LOGS_AT_ONCE).collect::<()>().await;
-    journals::read(&reading, &health, progress).await;
+    // Who listens no more wants no more.
+    let _ = futures::stream::iter(reads)
+        .buffer_unordered(LOGS_AT_ONCE)
+        .try_for_each(|()| std::future::ready(Ok(())))
+        .await;
+    journals::read(&reading, &health, inside, progress).await;
     for ((node, status, why), count) in std::mem::take(&mut *lock(&reading.unread)) {
         let what =
             if count == 1 { "1 log of a pod".into() } else { format!("{count} logs of pods") };
@@ -134,18 +150,17 @@ pub async fn read(
         lists: reading.lists.into_inner().unwrap_or_else(PoisonError::into_inner),
         lost: reading.asker.is_lost(),
         requests: reading.asker.requests.into_inner(),
-        bytes: reading.asker.bytes.into_inner(),
     }
 }
 
 /// The targets behind BareMetalHosts. Credentials are read for this and kept nowhere.
 pub async fn bmc_targets(
     cluster: &Cluster,
-    patience: Patience,
+    (patience, deadline): (Patience, Deadline),
     hosts: &[HostSeen],
     gaps: &Gaps,
 ) -> Vec<Target> {
-    let asker = Asker::new(cluster.client.clone(), patience);
+    let asker = Asker::new(cluster.client.clone(), patience, deadline);
     let mut targets = Vec::new();
     for host in hosts {
         let HostSeen { name, namespace, address, credentials, verify } = host;
@@ -177,7 +192,19 @@ impl Reading<'_> {
         lock(&self.lists).insert(format!("{}/{}", want.group, want.plural));
     }
 
+    fn silent(&self, node: &str) -> Option<Trouble> {
+        lock(&self.silent).get(node).cloned()
+    }
+
+    /// Nothing came of it, or the API server says that it does not reach its port.
+    fn notice_silence(&self, node: &str, trouble: &Trouble) {
+        if trouble.silent || (trouble.passing && trouble.why.contains(":10250")) {
+            lock(&self.silent).entry(node.into()).or_insert_with(|| trouble.clone());
+        }
+    }
+
     fn unread_log(&self, node: &str, trouble: Trouble) {
+        self.notice_silence(node, &trouble);
         let key = (node.into(), trouble.status, trouble.why);
         *lock(&self.unread).entry(key).or_default() += 1;
     }

@@ -7,12 +7,12 @@ use plimsoll_model::snapshot::Needs;
 
 use super::plan::plan;
 
-/// Manifests for `oc apply`: a role for all that is not secret, and one in each namespace whose
-/// secrets are looked at. Only reading verbs.
+/// Manifests for `oc apply`: a role for what is read everywhere, and one in each namespace of which
+/// secrets or config maps are looked at. Only reading verbs.
 pub fn manifests(needs: &Needs) -> String {
     let wants = plan(needs);
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for want in wants.iter().filter(|want| !want.is_secret()) {
+    for want in wants.iter().filter(|want| want.namespaces.is_empty()) {
         groups.entry(want.api_group()).or_default().push(&want.plural);
     }
     let mut out = String::from(
@@ -22,15 +22,23 @@ pub fn manifests(needs: &Needs) -> String {
         rule(&mut out, group, &plurals, &["get", "list"]);
     }
     rule(&mut out, "", &["pods/log"], &["get"]);
-    // The journal of a node is read through its kubelet, as `oc adm node-logs` does.
+    out.push_str("# Journals of nodes, through their kubelets. It lets more be done than that:\n");
+    out.push_str("# leave it out where that is too much, and the journals are a gap.\n");
     rule(&mut out, "", &["nodes/proxy"], &["get"]);
-    for want in wants.iter().filter(|want| want.is_secret()) {
+    let mut namespaces: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    for want in &wants {
         for namespace in &want.namespaces {
-            let _ = write!(
-                out,
-                "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: plimsoll-read\n  namespace: {namespace}\nrules:\n"
-            );
-            rule(&mut out, "", &["secrets"], &["get", "list"]);
+            let groups = namespaces.entry(namespace).or_default();
+            groups.entry(want.api_group()).or_default().push(&want.plural);
+        }
+    }
+    for (namespace, groups) in namespaces {
+        let _ = write!(
+            out,
+            "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: plimsoll-read\n  namespace: {namespace}\nrules:\n"
+        );
+        for (group, plurals) in groups {
+            rule(&mut out, group, &plurals, &["get", "list"]);
         }
     }
     out

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use plimsoll_model::redact::redact;
 use plimsoll_yaml::{Key, Kind, Node};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What stands in the place of a value that is not to leave the cluster.
 const REMOVED: &str = "removed";
@@ -13,6 +13,9 @@ const REMOVED: &str = "removed";
 /// Annotations that hold another copy of the object, secrets and all.
 const COPIES: [&str; 2] =
     ["kubectl.kubernetes.io/last-applied-configuration", "openshift.io/token-secret.value"];
+
+/// Annotations of secrets that tell of their certificates.
+const OF_CERTIFICATES: &str = "auth.openshift.io/certificate-";
 
 /// `drop`: paths of subtrees that nobody reads.
 pub fn shape(object: &mut Value, drop: &[String], is_secret: bool) {
@@ -26,6 +29,11 @@ pub fn shape(object: &mut Value, drop: &[String], is_secret: bool) {
         remove(object, &path.split('.').collect::<Vec<_>>());
     }
     if is_secret {
+        // Tools keep copies of the whole object there, under names of their own.
+        let annotations = object.pointer_mut("/metadata/annotations");
+        if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
+            annotations.retain(|name, _| name.starts_with(OF_CERTIFICATES));
+        }
         for data in ["data", "stringData"] {
             if let Some(data) = object.get_mut(data).and_then(Value::as_object_mut) {
                 data.values_mut().for_each(|value| *value = public_part(value));
@@ -79,27 +87,47 @@ fn public_part(value: &Value) -> Value {
 }
 
 fn certificates(text: &str) -> Option<String> {
-    const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
-    const END: &str = "-----END CERTIFICATE-----";
-    let mut found = String::new();
-    let mut rest = text;
-    while let Some(from) = rest.find(BEGIN) {
-        let to = rest[from..].find(END)? + from + END.len();
-        found.push_str(&rest[from..to]);
-        found.push('\n');
-        rest = &rest[to..];
+    if text.trim_start().starts_with('{') {
+        return None;
     }
-    (!found.is_empty() && !text.trim_start().starts_with('{')).then_some(found)
+    let kept = String::from_utf8(plimsoll_sources::certificates(text.as_bytes())).ok()?;
+    let lines = kept.lines().filter(|line| !line.is_empty());
+    Some(lines.map(|line| format!("{line}\n")).collect()).filter(|kept: &String| !kept.is_empty())
 }
 
+/// Where it points to and whom it trusts. What comes with that, headers and configs within the config,
+/// may hold credentials.
 fn pointer(text: &str) -> Option<String> {
     let config: Value = serde_json::from_str(text).ok()?;
     let ignition = config.get("ignition")?;
-    let mut kept = Map::new();
-    for key in ["version", "config", "security"] {
-        kept.extend(ignition.get(key).map(|value| (key.to_string(), value.clone())));
-    }
-    Some(Value::Object(Map::from_iter([("ignition".into(), Value::Object(kept))])).to_string())
+    let at = |pointer: &str| ignition.pointer(pointer);
+    let sources = |all: Option<&Value>, public: fn(&str) -> Option<String>| -> Vec<Value> {
+        let all = all.and_then(Value::as_array).into_iter().flatten();
+        let kept = all.filter_map(|one| public(one.get("source")?.as_str()?));
+        kept.map(|source| json!({"source": source})).collect()
+    };
+    let replaced = at("/config/replace/source").and_then(Value::as_str).and_then(address);
+    let kept = json!({
+        "version": at("/version"),
+        "config": {
+            "merge": sources(at("/config/merge").or(at("/config/append")), address),
+            "replace": {"source": replaced},
+        },
+        "security": {"tls": {"certificateAuthorities":
+            sources(at("/security/tls/certificateAuthorities"), authority)}},
+    });
+    Some(json!({"ignition": kept}).to_string())
+}
+
+fn address(source: &str) -> Option<String> {
+    source.starts_with("http").then(|| redact(source).to_string())
+}
+
+/// `data:text/plain;charset=utf-8;base64,…`
+fn authority(source: &str) -> Option<String> {
+    let (kind, encoded) = source.split_once(";base64,")?;
+    let pem = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
+    Some(format!("{kind};base64,{}", STANDARD.encode(certificates(&pem)?)))
 }
 
 /// As the tree that `plimsoll_yaml::emit` writes.
@@ -124,8 +152,6 @@ pub fn node(value: Value) -> Node {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn encoded(text: &str) -> String {
@@ -137,10 +163,14 @@ mod tests {
         let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         let key = "-----BEGIN RSA PRIVATE KEY-----\nBBBB\n-----END RSA PRIVATE KEY-----\n";
         let ignition = json!({"ignition": {"version": "3.2.0",
-            "config": {"merge": [{"source": "https://api-int:22623/config/worker"}]}},
+            "config": {"merge": [{"source": "https://api-int:22623/config/worker",
+                "httpHeaders": [{"name": "Authorization", "value": "Bearer hunter2"}]},
+                {"source": "data:;base64,aHVudGVyMg=="}]}},
             "passwd": {"users": [{"passwordHash": "$6$x"}]}})
         .to_string();
-        let mut secret = json!({"kind": "Secret", "data": {
+        let mut secret = json!({"kind": "Secret", "metadata": {"annotations": {
+            "kapp.k14s.io/original": "aHVudGVyMg==",
+            "auth.openshift.io/certificate-issuer": "signer"}}, "data": {
             "tls.crt": encoded(&format!("{key}{pem}")), "tls.key": encoded(key),
             "userData": encoded(&ignition), "token": encoded("hunter2")}});
         shape(&mut secret, &[], true);
@@ -151,7 +181,13 @@ mod tests {
         assert_eq!(shown("tls.crt"), pem);
         assert_eq!(shown("tls.key"), REMOVED);
         assert_eq!(shown("token"), REMOVED);
-        assert!(shown("userData").contains("22623") && !shown("userData").contains("passwordHash"));
+        let pointer = shown("userData");
+        assert!(pointer.contains("22623"), "{pointer}");
+        for private in ["passwordHash", "hunter2", "aHVudGVyMg"] {
+            assert!(!pointer.contains(private), "{pointer}");
+        }
+        let annotations = json!({"auth.openshift.io/certificate-issuer": "signer"});
+        assert_eq!(secret["metadata"]["annotations"], annotations);
     }
 
     #[test]

@@ -2,17 +2,23 @@
 //! each with the reason why it does not work. An API that is down is something to tell, no error.
 
 use std::collections::BTreeSet;
-use std::net::ToSocketAddrs;
+use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use http_body_util::BodyExt;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use plimsoll_model::capture::Attempt;
+use plimsoll_model::{clip, redact};
+use serde_json::Value;
 
-use super::words::{Trouble, answered, refusal};
+use super::ask::{Deadline, Patience};
+use super::words::{Trouble, answered, own_fault, refusal};
 
 const CONNECT: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(15);
+/// Of the answer to who it is.
+const LARGEST_ANSWER: usize = 64 << 10;
 /// Where a master keeps kubeconfigs of its own, by the root under which its disk is seen.
 const ON_A_MASTER: &str =
     "etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs";
@@ -23,7 +29,10 @@ const MOST_ENDPOINTS: usize = 8;
 /// How the user wants to reach the cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Vantage {
+    /// The one that the user named.
     pub kubeconfig: Option<PathBuf>,
+    /// Where `oc` looks else; one that does not exist is passed over.
+    pub usual_kubeconfigs: Vec<PathBuf>,
     /// The current one where none is named.
     pub context: Option<String>,
     /// Addresses of control-plane nodes, to be tried where the usual way fails.
@@ -60,11 +69,16 @@ struct Way {
 
 impl Way {
     fn server(&self) -> String {
-        self.config.cluster_url.to_string().trim_end_matches('/').to_string()
+        redact(self.config.cluster_url.to_string().trim_end_matches('/')).to_string()
     }
 }
 
-pub async fn connect(wish: &Vantage) -> Result<Connection, Unusable> {
+pub async fn connect(
+    wish: &Vantage,
+    patience: Patience,
+    deadline: Deadline,
+) -> Result<Connection, Unusable> {
+    let limit = || ANSWER.min(patience.request).min(deadline.left());
     let usual = usual(wish).await;
     let mut connection = Connection {
         name: "kube:local".into(),
@@ -93,14 +107,20 @@ pub async fn connect(wish: &Vantage) -> Result<Connection, Unusable> {
         return Err(missing);
     }
     if let Some(usual) = ways.first() {
-        if connection.attempt(usual).await {
-            return Ok(connection);
+        match connection.attempt(usual, limit()).await {
+            Ok(true) => return Ok(connection),
+            Ok(false) => ways = direct(usual, &wish.endpoints)?,
+            Err(unusable) if local.is_empty() => return Err(unusable),
+            Err(unusable) => {
+                let (vantage, server) = (usual.vantage.clone(), usual.server());
+                connection.attempts.push(Attempt { vantage, server, why: Some(unusable.0) });
+                ways.clear();
+            }
         }
-        let direct = direct(usual, &wish.endpoints);
-        ways = direct;
     }
     for way in ways.iter().chain(&local) {
-        if connection.attempt(way).await {
+        // A kubeconfig of the node that is broken is one way less.
+        if connection.attempt(way, limit()).await.unwrap_or(false) {
             break;
         }
     }
@@ -108,92 +128,143 @@ pub async fn connect(wish: &Vantage) -> Result<Connection, Unusable> {
 }
 
 impl Connection {
-    async fn attempt(&mut self, way: &Way) -> bool {
+    /// What is wrong on this side is an error; what is wrong on the other is told.
+    async fn attempt(&mut self, way: &Way, limit: Duration) -> Result<bool, Unusable> {
         let (vantage, server) = (way.vantage.clone(), way.server());
-        let why = match answer(way.config.clone()).await {
+        let why = match answer(way.config.clone(), limit).await {
             Ok(client) => {
                 self.cluster = Some(Cluster { client });
                 None
             }
-            Err(trouble) => Some(trouble.why),
+            Err(Failed::Here(why)) => {
+                return Err(Unusable(format!("'{vantage}' cannot be used: {why}")));
+            }
+            Err(Failed::There(trouble)) => Some(trouble.why),
         };
         self.attempts.push(Attempt { vantage, server, why });
-        self.cluster.is_some()
+        Ok(self.cluster.is_some())
     }
 }
 
-/// As `oc` finds it: the file named, `$KUBECONFIG`, `~/.kube/config`, the service account of a pod.
+/// As `oc` finds it: the file named, those of `$KUBECONFIG`, `~/.kube/config`, the service account of a
+/// pod.
 async fn usual(wish: &Vantage) -> Result<Way, Unusable> {
-    let read = match &wish.kubeconfig {
-        Some(file) => Kubeconfig::read_from(file),
-        None => Kubeconfig::read(),
+    let files: Vec<&PathBuf> = match &wish.kubeconfig {
+        Some(file) => vec![file],
+        None => wish.usual_kubeconfigs.iter().filter(|file| file.exists()).collect(),
     };
-    let config = match read {
-        Ok(config) => config,
-        Err(error) => {
-            if wish.kubeconfig.is_none()
-                && wish.context.is_none()
-                && let Ok(config) = kube::Config::incluster()
-            {
-                return Ok(Way { vantage: "kube:service-account".into(), config });
-            }
-            return Err(Unusable(match error {
-                KubeconfigError::ReadConfig(..) | KubeconfigError::FindPath
-                    if wish.kubeconfig.is_none() =>
-                {
-                    "no kubeconfig in $KUBECONFIG or ~/.kube/config".into()
-                }
-                error => format!("the kubeconfig cannot be used: {error}"),
-            }));
+    let shown = |files: &[&PathBuf]| {
+        let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        names.join(", ")
+    };
+    if files.is_empty() {
+        if let (None, Ok(config)) = (&wish.context, kube::Config::incluster()) {
+            return Ok(Way { vantage: "kube:service-account".into(), config });
         }
-    };
+        return Err(Unusable(match wish.usual_kubeconfigs.len() {
+            0 => "no kubeconfig is given, and there is no usual place for one".into(),
+            _ => {
+                let looked: Vec<&PathBuf> = wish.usual_kubeconfigs.iter().collect();
+                format!("no kubeconfig: there is no {}", shown(&looked))
+            }
+        }));
+    }
+    let mut config = Kubeconfig::default();
+    for file in &files {
+        let read = Kubeconfig::read_from(file).and_then(|read| config.clone().merge(read));
+        config = read.map_err(|error| {
+            Unusable(format!(
+                "the kubeconfig {} cannot be used: {}",
+                file.display(),
+                reason(&error)
+            ))
+        })?;
+    }
+    let place = shown(&files);
     let known: Vec<&str> = config.contexts.iter().map(|context| context.name.as_str()).collect();
     let context = match wish.context.as_ref().or(config.current_context.as_ref()) {
         Some(context) if known.contains(&context.as_str()) => context.clone(),
         Some(context) => {
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-            return Err(Unusable(format!(
-                "no context '{context}' in the kubeconfig; there are: {known}"
-            )));
+            return Err(Unusable(format!("no context '{context}' in {place}; there are: {known}")));
         }
-        None => return Err(Unusable("the kubeconfig has no current context".into())),
+        None => return Err(Unusable(format!("{place} has no current context"))),
     };
     let options = KubeConfigOptions { context: Some(context.clone()), ..Default::default() };
+    let unusable =
+        |why: &str| Unusable(format!("context '{context}' of {place} cannot be used: {why}"));
     let config = kube::Config::from_custom_kubeconfig(config, &options)
         .await
-        .map_err(|error| Unusable(format!("context '{context}' cannot be used: {error}")))?;
+        .map_err(|error| unusable(&reason(&error)))?;
+    if config.cluster_url.scheme().is_none() {
+        let server = redact(&config.cluster_url.to_string());
+        return Err(unusable(&format!("its server '{server}' has no https:// before it")));
+    }
     Ok(Way { vantage: format!("kube:{context}"), config })
 }
 
+/// Without the lines of the file that the reason would quote: they may be credentials.
+fn reason(error: &KubeconfigError) -> String {
+    let why = match error {
+        KubeconfigError::ReadConfig(error, _) => plimsoll_sources::plain(error),
+        error => error.to_string(),
+    };
+    let first = why.lines().next().unwrap_or_default();
+    clip(&redact(first.trim_start_matches("failed to ")))
+}
+
 /// The API server of each control-plane node by its address, under the usual name.
-fn direct(usual: &Way, endpoints: &[String]) -> Vec<Way> {
+fn direct(usual: &Way, endpoints: &[String]) -> Result<Vec<Way>, Unusable> {
     let url = &usual.config.cluster_url;
-    let Some(host) = url.host() else { return Vec::new() };
+    let Some(host) = url.host() else { return Ok(Vec::new()) };
     let port = url.port_u16().unwrap_or(443);
-    let mut addresses: BTreeSet<String> = endpoints.iter().cloned().collect();
+    let mut places: BTreeSet<(String, u16)> = BTreeSet::new();
+    for endpoint in endpoints {
+        let place = place(endpoint).ok_or_else(|| {
+            Unusable(format!("--endpoint {endpoint}: give an address, or ADDRESS:PORT"))
+        })?;
+        places.insert(place);
+    }
     // A name may stand for several machines, of which the first does not answer.
-    let resolved: BTreeSet<String> = (host, port)
+    let resolved: BTreeSet<(String, u16)> = (host, port)
         .to_socket_addrs()
-        .map(|all| all.map(|address| address.ip().to_string()).collect())
+        .map(|all| all.map(|address| (bracketed(address.ip()), port)).collect())
         .unwrap_or_default();
     if resolved.len() > 1 {
-        addresses.extend(resolved);
+        places.extend(resolved);
     }
     let name = usual.config.tls_server_name.clone().unwrap_or_else(|| host.to_string());
-    let way = |address: String| {
-        let shown = if address.contains(':') { format!("[{address}]") } else { address.clone() };
-        // The load balancer's port may be another; API servers listen on 6443.
-        let port = if endpoints.contains(&address) && !shown.contains("]:") { 6443 } else { port };
-        let (host, port) = match address.rsplit_once(':') {
-            Some((host, port)) if !host.contains(':') => (host.to_string(), port.parse().ok()?),
-            _ => (shown, port),
-        };
+    let way = |(host, port): (String, u16)| {
         let mut config = usual.config.clone();
         config.cluster_url = format!("https://{host}:{port}").parse().ok()?;
         config.tls_server_name = Some(name.clone());
         Some(Way { vantage: format!("control plane at {host}"), config })
     };
-    addresses.into_iter().take(MOST_ENDPOINTS).filter_map(way).collect()
+    Ok(places.into_iter().take(MOST_ENDPOINTS).filter_map(way).collect())
+}
+
+/// Host and port of a control-plane node. API servers listen on 6443, whatever the load balancer does.
+pub fn place(endpoint: &str) -> Option<(String, u16)> {
+    const API: u16 = 6443;
+    if let Ok(address) = endpoint.trim_matches(['[', ']']).parse::<IpAddr>() {
+        return Some((bracketed(address), API));
+    }
+    let bare = endpoint.strip_prefix("https://").unwrap_or(endpoint).trim_end_matches('/');
+    let authority: http::uri::Authority = bare.parse().ok()?;
+    let (_, after) = bare.rsplit_once(']').unwrap_or(("", bare));
+    let port = match after.rsplit_once(':') {
+        Some((_, port)) => port.parse().ok()?,
+        None => API,
+    };
+    let is_plain = !bare.contains('@') && !authority.host().is_empty();
+    is_plain.then(|| (authority.host().to_string(), port))
+}
+
+fn bracketed(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    }
 }
 
 /// Kubeconfigs that a master has for itself, when this runs on one.
@@ -215,27 +286,60 @@ async fn local_config(file: &Path) -> Option<kube::Config> {
     kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.ok()
 }
 
+enum Failed {
+    /// Before anything was sent.
+    Here(String),
+    There(Trouble),
+}
+
 /// A client whose API answered who it is; a refusal by rights is an answer as well.
-async fn answer(mut config: kube::Config) -> Result<kube::Client, Trouble> {
-    config.connect_timeout = Some(CONNECT);
+async fn answer(mut config: kube::Config, limit: Duration) -> Result<kube::Client, Failed> {
+    config.connect_timeout = Some(CONNECT.min(limit));
     config.read_timeout = None;
     config.default_retry = false;
-    let client = kube::Client::try_from(config).map_err(|error| refusal(&error))?;
-    let request = http::Request::get("/version")
-        .body(kube::client::Body::empty())
-        .map_err(|error| Trouble { why: error.to_string(), ..Trouble::default() })?;
-    let sent = tokio::time::timeout(ANSWER, client.send(request)).await;
-    let response = match sent {
-        Ok(sent) => sent.map_err(|error| refusal(&error))?,
+    // A plugin that makes credentials is run and waited for; it may hang.
+    let building = tokio::task::spawn_blocking(|| kube::Client::try_from(config));
+    let built = match tokio::time::timeout(limit, building).await {
+        Ok(Ok(built)) => built,
+        Ok(Err(_)) => return Err(Failed::Here("its client could not be made".into())),
         Err(_) => {
-            let why = format!("no answer within {} s", ANSWER.as_secs());
-            return Err(Trouble { why, ..Trouble::default() });
+            let why = format!("its credential plugin gave nothing within {} s", limit.as_secs());
+            return Err(Failed::Here(why));
         }
     };
-    match response.status().as_u16() {
-        200..=299 | 403 => Ok(client),
-        code => Err(answered(code, b"")),
+    let client = built.map_err(|error| Failed::Here(own_fault(&error)))?;
+    let ask = async {
+        let request = http::Request::get("/version").body(kube::client::Body::empty());
+        let request =
+            request.map_err(|error| Trouble { why: error.to_string(), ..Trouble::default() })?;
+        let response = client.send(request).await.map_err(|error| refusal(&error))?;
+        let code = response.status().as_u16();
+        let body = http_body_util::Limited::new(response.into_body(), LARGEST_ANSWER);
+        let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        match code {
+            403 => Ok(()),
+            200..=299 if is_version(&body) => Ok(()),
+            200..=399 => {
+                let why = "something answers there that is no API server (a proxy or a portal?)";
+                Err(Trouble { why: why.into(), ..Trouble::default() })
+            }
+            code => Err(answered(code, &body)),
+        }
+    };
+    match tokio::time::timeout(limit, ask).await {
+        Ok(Ok(())) => Ok(client),
+        Ok(Err(trouble)) if trouble.is_own => Err(Failed::Here(trouble.why)),
+        Ok(Err(trouble)) => Err(Failed::There(trouble)),
+        Err(_) => {
+            let why = format!("no answer within {} s", limit.as_secs());
+            Err(Failed::There(Trouble { why, ..Trouble::default() }))
+        }
     }
+}
+
+fn is_version(body: &[u8]) -> bool {
+    let version: Option<Value> = serde_json::from_slice(body).ok();
+    version.is_some_and(|version| version["gitVersion"].is_string())
 }
 
 fn pem(certificates: &[Vec<u8>]) -> String {
@@ -247,4 +351,28 @@ fn pem(certificates: &[Vec<u8>]) -> String {
         format!("-----BEGIN CERTIFICATE-----\n{body}-----END CERTIFICATE-----\n")
     };
     certificates.iter().map(wrapped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_understood_or_refused() {
+        let of = |text| place(text).map(|(host, port)| format!("{host}:{port}"));
+        for (text, expected) in [
+            ("192.0.2.1", "192.0.2.1:6443"),
+            ("192.0.2.1:7443", "192.0.2.1:7443"),
+            ("fd00::5", "[fd00::5]:6443"),
+            ("[fd00::5]", "[fd00::5]:6443"),
+            ("[fd00::5]:7443", "[fd00::5]:7443"),
+            ("https://master-0:6443/", "master-0:6443"),
+            ("master-0", "master-0:6443"),
+        ] {
+            assert_eq!(of(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["", "a b", "127.0.0.1:99999", "user@host", "host:"] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
 }

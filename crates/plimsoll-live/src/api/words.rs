@@ -1,8 +1,10 @@
 //! Why the API did not answer, in words for the one who has to mend it.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::time::Duration;
 
+use kube::client::AuthError;
 use plimsoll_model::{clip, redact};
 use serde::Deserialize;
 
@@ -12,8 +14,12 @@ pub struct Trouble {
     /// Of HTTP, where there was an answer.
     pub status: Option<u16>,
     pub why: String,
+    /// Nothing was sent: what is wrong is on this side.
+    pub is_own: bool,
     /// It may go well the next time.
     pub passing: bool,
+    /// Nothing came in the time that was given for it.
+    pub silent: bool,
     /// How long the server asks to wait before that.
     pub wait: Option<Duration>,
     /// Where to go on, of a list that changed while it was read.
@@ -38,14 +44,68 @@ pub fn refusal(error: &kube::Error) -> Trouble {
     if let kube::Error::Api(status) = error {
         return answered(status.code, status.message.as_bytes());
     }
+    if credentials(error).is_some() {
+        return Trouble { why: own_fault(error), is_own: true, ..Trouble::default() };
+    }
     unanswered(&chain(error))
+}
+
+/// The credentials of the kubeconfig could not be had.
+fn credentials(error: &kube::Error) -> Option<&AuthError> {
+    match error {
+        kube::Error::Auth(error) => Some(error),
+        error => {
+            let mut inner = error.source();
+            while let Some(error) = inner {
+                if let Some(found) = error.downcast_ref::<AuthError>() {
+                    return Some(found);
+                }
+                inner = error.source();
+            }
+            None
+        }
+    }
+}
+
+/// Why no client could be made. What a plugin wrote stays with it: it may be a credential.
+pub fn own_fault(error: &kube::Error) -> String {
+    let plugin = "its credential plugin";
+    match credentials(error) {
+        Some(AuthError::AuthExecStart(error)) => format!("{plugin} cannot be started: {error}"),
+        Some(AuthError::AuthExecRun { cmd, out }) => {
+            let said = String::from_utf8_lossy(&out.stderr);
+            let last = said.lines().rev().find(|line| !line.trim().is_empty());
+            let said = last.map(|line| format!(": {}", redact(line.trim()))).unwrap_or_default();
+            clip(&format!("{plugin} '{}' failed ({}){said}", program(cmd), out.status))
+        }
+        Some(AuthError::AuthExecParse(_) | AuthError::ExecPluginFailed) => {
+            format!("{plugin} gave no credential that can be read")
+        }
+        Some(error) => {
+            let why = error.to_string();
+            clip(&redact(why.lines().next().unwrap_or_default()))
+        }
+        None => {
+            let why = chain(error);
+            clip(&redact(why.lines().next().unwrap_or_default()))
+        }
+    }
+}
+
+/// Of a command as it is shown for programmers: variables first, then every word in quotes.
+fn program(shown: &str) -> &str {
+    let words = match shown.starts_with('"') {
+        true => shown.get(1..),
+        false => shown.split_once("\" \"").map(|(_, words)| words),
+    };
+    words.and_then(|words| words.split('"').next()).unwrap_or_default()
 }
 
 pub fn answered(code: u16, body: &[u8]) -> Trouble {
     let status: Status = serde_json::from_slice(body).unwrap_or_default();
     let message = match status.message.is_empty() {
         true => clip(&redact(&String::from_utf8_lossy(body))),
-        false => clip(&redact(&status.message)),
+        false => clip(&redact(&without_path(&status.message))),
     };
     let why = match code {
         401 => "the API does not know the credential (401): it has ended, or belongs to another cluster".into(),
@@ -53,12 +113,27 @@ pub fn answered(code: u16, body: &[u8]) -> Trouble {
         404 => "the API has no such thing (404)".into(),
         410 => "the list changed while it was read (410)".into(),
         429 => "the API is overloaded and asks to wait (429)".into(),
-        code if code >= 500 => format!("the API server failed ({code}): {message}"),
-        code => format!("the API refused it ({code}): {message}"),
+        code => {
+            let word = if code >= 500 { "the API server failed" } else { "the API refused it" };
+            let colon = if message.trim().is_empty() { "" } else { ": " };
+            format!("{word} ({code}){colon}{message}")
+        }
     };
     let go_on = Some(status.metadata.go_on).filter(|token| code == 410 && !token.is_empty());
     let passing = code == 429 || code >= 500;
-    Trouble { status: Some(code), why, passing, go_on, wait: None }
+    Trouble { status: Some(code), why, passing, go_on, ..Trouble::default() }
+}
+
+/// Of what the API server asked of another, `Get "https://HOST:PORT/PATH": WHY`, without the path: who
+/// does not answer gives the same reason for everything that is asked of him.
+fn without_path(message: &str) -> Cow<'_, str> {
+    let found = (|| {
+        let (url, why) = message.strip_prefix("Get \"")?.split_once("\": ")?;
+        let (scheme, rest) = url.split_once("://")?;
+        let (host, _) = rest.split_once(['/', '?'])?;
+        Some(format!("{scheme}://{host}: {why}"))
+    })();
+    found.map_or(Cow::Borrowed(message), Cow::Owned)
 }
 
 /// The error and what is behind it, the last being the nearest to the truth.
@@ -74,7 +149,7 @@ fn chain(error: &dyn Error) -> String {
 }
 
 /// What each way to fail is called, by what stands in the error; the first that fits.
-const WAYS: [(&[&str], &str, bool); 11] = [
+const WAYS: [(&[&str], &str, bool); 12] = [
     (&["connection refused"], "connection refused: nothing listens there", true),
     (
         &["certificate expired", "expired"],
@@ -112,6 +187,7 @@ const WAYS: [(&[&str], &str, bool); 11] = [
         "its name does not resolve",
         false,
     ),
+    (&["invalidcontenttype"], "what listens there speaks no TLS (plain HTTP?)", false),
     (&["no route to host", "network is unreachable", "unreachable"], "no route to it", true),
     (
         &["http2 error", "connection lost", "goaway", "keep-alive timed out"],
@@ -162,6 +238,11 @@ mod tests {
         }
         assert!(answered(403, b"pods is forbidden").why.contains("--rbac"));
         assert!(answered(500, b"etcd").passing && !answered(401, b"").passing);
+        let kubelet = br#"{"message": "Get \"https://192.0.2.1:10250/containerLogs/a/b/c?tailLines=9\": dial tcp 192.0.2.1:10250: connect: connection refused"}"#;
+        assert_eq!(
+            answered(500, kubelet).why,
+            "the API server failed (500): https://192.0.2.1:10250: dial tcp 192.0.2.1:10250: connect: connection refused"
+        );
         let gone = br#"{"message": "too old", "metadata": {"continue": "next"}}"#;
         assert_eq!(answered(410, gone).go_on.as_deref(), Some("next"));
     }

@@ -11,6 +11,8 @@ const LARGEST: u64 = 64 << 20;
 const LARGEST_PACKED: usize = 32 << 20;
 const LONGEST_LINE: u64 = 64 << 10;
 const MOST: usize = 5000;
+/// Of one node, unpacked.
+const LARGEST_NODE: u64 = 256 << 20;
 
 /// One thing that was found on a node.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,11 +24,20 @@ pub struct Found {
     pub status: Option<i32>,
 }
 
+impl Found {
+    /// A file, or a folder, that is there and could not be read.
+    pub fn is_denied(&self) -> bool {
+        let is_file = self.path.starts_with("etc/") || self.path.starts_with("var/");
+        is_file && self.status != Some(0)
+    }
+}
+
 /// Gives every block to `take`. Whether the script came to its end.
 pub fn read(input: impl Read, mut take: impl FnMut(Found)) -> io::Result<bool> {
     let mut input = io::BufReader::new(input);
     let mut open: Option<(String, String)> = None;
     let mut count = 0;
+    let mut left = LARGEST_NODE;
     loop {
         let mut line = String::new();
         if (&mut input).take(LONGEST_LINE).read_line(&mut line)? == 0 {
@@ -39,10 +50,13 @@ pub fn read(input: impl Read, mut take: impl FnMut(Found)) -> io::Result<bool> {
         if let Some(path) = line.strip_prefix("@file ") {
             open = safe_path(path).map(|path| (path, String::new()));
         } else if line == "@end" {
-            if let Some(found) = open.take().and_then(|(path, packed)| unpacked(path, &packed)) {
+            let limit = LARGEST.min(left);
+            let unpacked = open.take().and_then(|(path, packed)| unpacked(path, &packed, limit));
+            if let Some(found) = unpacked {
                 count += 1;
-                if count > MOST {
-                    return Err(io::Error::other("the node sent more files than any node has"));
+                left = left.saturating_sub(found.bytes.len() as u64);
+                if count > MOST || left == 0 {
+                    return Err(io::Error::other("the node sent more than any node has"));
                 }
                 take(found);
             }
@@ -64,10 +78,10 @@ fn safe_path(path: &str) -> Option<String> {
     (is_safe && path.len() < 500 && path.chars().all(plain)).then(|| path.to_string())
 }
 
-fn unpacked(path: String, packed: &str) -> Option<Found> {
+fn unpacked(path: String, packed: &str, limit: u64) -> Option<Found> {
     let packed = STANDARD.decode(packed).ok()?;
     let mut bytes = Vec::new();
-    GzDecoder::new(packed.as_slice()).take(LARGEST).read_to_end(&mut bytes).ok()?;
+    GzDecoder::new(packed.as_slice()).take(limit).read_to_end(&mut bytes).ok()?;
     let mut status = None;
     // The last line tells how the command ended.
     if let Some(at) = bytes.windows(3).rposition(|window| window == b"\n@@") {

@@ -6,11 +6,11 @@ mod blocks;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use plimsoll_model::redact::redact;
 use plimsoll_sources::without_secrets;
 
+use crate::api::Deadline;
 use crate::archive::Out;
 use crate::gaps::Gaps;
 use blocks::Found;
@@ -31,7 +31,7 @@ pub enum Node {
 impl Node {
     /// Whether a folder is the root of a machine that runs, so that commands can be run in it.
     pub fn is_running(root: &Path) -> bool {
-        root.join("proc/1").exists() && root.join("etc/kubernetes").exists()
+        root == Path::new("/") || ["proc/1", "bin/sh"].iter().all(|path| root.join(path).exists())
     }
 
     pub fn name(&self) -> String {
@@ -44,8 +44,11 @@ impl Node {
     /// Of the machine that this runs on.
     pub fn host_name(&self) -> Option<String> {
         let Node::Here { root } = self else { return None };
-        let name = std::fs::read_to_string(root.join("etc/hostname")).ok()?;
-        Some(name.trim().to_string()).filter(|name| !name.is_empty())
+        // The name it runs under is the one its kubelet took.
+        let names = ["proc/sys/kernel/hostname", "etc/hostname"];
+        let mut names =
+            names.iter().filter_map(|path| std::fs::read_to_string(root.join(path)).ok());
+        names.find_map(|name| Some(name.trim().to_string()).filter(|name| !name.is_empty()))
     }
 
     fn command(&self) -> Command {
@@ -66,55 +69,75 @@ impl Node {
             }
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command
     }
 }
 
 /// Reads one node into `nodes/NAME/`. Waits; to be run where that hurts nobody.
-pub fn read(node: &Node, limit: Duration, out: &Out, gaps: &Gaps) {
+pub fn read(node: &Node, deadline: Deadline, out: &Out, gaps: &Gaps) {
     let shown = node.name();
     let mut child = match node.command().spawn() {
         Ok(child) => child,
-        Err(error) => return gaps.add(format!("node {shown}"), &error.to_string()),
+        Err(error) => {
+            return gaps.add(format!("node {shown}"), &plimsoll_sources::plain(&error));
+        }
     };
-    let stdin = child.stdin.take();
-    let stdout = child.stdout.take();
-    let stderr = child.stderr.take();
-    std::thread::scope(|scope| {
-        // A node that stops in the middle would be waited for without end.
-        let reader = scope.spawn(move || {
-            let mut all = Vec::new();
-            let whole = match stdout {
-                Some(stdout) => blocks::read(stdout, |found| all.push(found)).unwrap_or(false),
-                None => false,
-            };
-            (all, whole)
+    // In threads that are not waited for: a command on a dead disk ends for nobody, and holds its
+    // output open.
+    let (said, hear) = std::sync::mpsc::channel();
+    if let Some(stdout) = child.stdout.take() {
+        let said = said.clone();
+        std::thread::spawn(move || {
+            let read = blocks::read(stdout, |found| drop(said.send(Said::Found(found))));
+            let _ = said.send(Said::End(read.unwrap_or(false)));
         });
-        let complaints = scope.spawn(move || complaints(stderr));
-        if let Some(mut stdin) = stdin {
-            let _ = stdin.write_all(SCRIPT.as_bytes());
+    }
+    let stderr = child.stderr.take();
+    std::thread::spawn(move || said.send(Said::Complaints(complaints(stderr))));
+    if let Some(mut stdin) = child.stdin.take() {
+        std::thread::spawn(move || stdin.write_all(SCRIPT.as_bytes()));
+    }
+    let mut all = Vec::new();
+    let (mut whole, mut told) = (None, None);
+    while whole.is_none() || told.is_none() {
+        match hear.recv_timeout(deadline.left()) {
+            Ok(Said::Found(found)) => all.push(found),
+            Ok(Said::End(end)) => whole = Some(end),
+            Ok(Said::Complaints(text)) => told = Some(text),
+            Err(_) => break,
         }
-        stop_after(&mut child, limit);
-        let (all, whole) = reader.join().unwrap_or_default();
-        let complaints = complaints.join().unwrap_or_default();
-        if all.is_empty() {
-            return gaps.add(format!("node {shown}"), &why(&complaints));
-        }
-        if !whole {
-            gaps.add(format!("part of node {shown}"), &why(&complaints));
-        }
-        write(&shown, all, out, gaps);
-    });
+    }
+    let in_time = whole.is_some();
+    stop(&mut child);
+    let why = match in_time {
+        true => why(&told.unwrap_or_default()),
+        false => "the time that was given for the whole reading is over".into(),
+    };
+    if all.is_empty() {
+        return gaps.add(format!("node {shown}"), &why);
+    }
+    if whole != Some(true) {
+        gaps.add(format!("part of node {shown}"), &why);
+    }
+    write(&shown, all, out, gaps);
 }
 
-fn stop_after(child: &mut Child, limit: Duration) {
-    let begun = Instant::now();
-    while let Ok(None) = child.try_wait() {
-        if begun.elapsed() > limit {
-            let _ = child.kill();
-        }
-        std::thread::sleep(Duration::from_millis(50));
+enum Said {
+    Found(Found),
+    /// Whether the script came to its end.
+    End(bool),
+    Complaints(String),
+}
+
+/// The shell and what it started.
+fn stop(child: &mut Child) {
+    if let Ok(None) = child.try_wait() {
+        let group = format!("-{}", child.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        let _ = child.kill();
     }
+    let _ = child.wait();
 }
 
 fn complaints(stderr: Option<impl std::io::Read>) -> String {
@@ -140,30 +163,52 @@ fn write(shown: &str, all: Vec<Found>, out: &Out, gaps: &Gaps) {
         (!name.is_empty() && name != "localhost").then_some(name)
     };
     let name = text("commands/hostname").or_else(|| text("etc/hostname"));
-    let name =
-        name.filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)));
+    let name = name.filter(|name| {
+        !name.starts_with('.')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
+    });
     let Some(name) = name else {
         return gaps.add(format!("node {shown}"), "it does not tell its name");
     };
+    if text("commands/uid").is_some_and(|uid| uid != "0") {
+        let why = "it was not read as root: files, journals and containers may be missing";
+        gaps.add(format!("part of node {name}"), why);
+    }
+    let denied: Vec<String> =
+        all.iter().filter(|found| found.is_denied()).map(|f| f.path.clone()).collect();
+    for path in &denied {
+        let shown = path.trim_end_matches("/.denied");
+        gaps.add(format!("{shown} of node {name}"), "no permission to read it");
+    }
     for Found { path, bytes, status } in all {
         let is_command = path.starts_with("commands/");
         if is_command && status != Some(0) {
             gaps.note(format!("{path} of node {name}"), "the command did not succeed");
         }
+        // What could not be read may be there: its folder was not seen.
+        let hides = |folder: &str| denied.iter().any(|path| path.starts_with(folder));
+        if denied.contains(&path) || path.strip_suffix(".seen").is_some_and(hides) {
+            continue;
+        }
+        // An empty journal proves nothing: it was lost, or is not shown to this user.
+        if path.starts_with("journal/") && bytes.is_empty() {
+            if path == "journal/kubelet.log" {
+                gaps.add(format!("{path} of node {name}"), "it is empty: lost, or no right to it");
+            }
+            continue;
+        }
         let (folder, bytes) = match path.as_str() {
             path if path.starts_with("etcd_info/") && status != Some(0) && bytes.is_empty() => {
                 continue;
             }
-            path if path.starts_with("etcd_info/") => (path.to_string(), bytes),
+            // One name for one machine: that under which it runs.
+            "etc/hostname" => (format!("nodes/{name}/{path}"), format!("{name}\n").into_bytes()),
             path => {
                 let Some(bytes) = without_secrets(path, bytes) else { continue };
                 (format!("nodes/{name}/{path}"), bytes)
             }
         };
-        let bytes = match std::str::from_utf8(&bytes) {
-            Ok(text) => redact(text).to_string().into_bytes(),
-            Err(_) => bytes,
-        };
+        let bytes = redact(&String::from_utf8_lossy(&bytes)).into_bytes();
         if out.add_blocking(folder, bytes).is_err() {
             return;
         }

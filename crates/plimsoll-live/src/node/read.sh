@@ -24,6 +24,7 @@ nothing() { :; }
 # Who it is, and what stands on its disk.
 file etc/hostname
 item commands/hostname hostname
+item commands/uid id -u
 for name in etc/kubernetes/kubeconfig var/lib/kubelet/kubeconfig; do
   if [ -f "$root/$name" ]; then item "$name" kubeconfig "$root/$name"; fi
 done
@@ -45,7 +46,13 @@ for folder in etc/kubernetes etc/kubernetes/manifests etc/kubernetes/cni/net.d v
     esac
   done
 done
-# That a folder was looked into is told by this, also of an empty one.
+# That a folder was looked into is told by this, also of an empty one; and so that it could not be.
+for folder in etc/kubernetes etc/kubernetes/manifests etc/kubernetes/cni/net.d var/lib/kubelet \
+  var/lib/kubelet/pki etc/machine-config-daemon; do
+  if [ -d "$root/$folder" ] && ! { [ -r "$root/$folder" ] && [ -x "$root/$folder" ]; }; then
+    item "$folder/.denied" false
+  fi
+done
 for folder in etc/kubernetes var/lib/kubelet etc/machine-config-daemon; do
   if [ -d "$root/$folder" ]; then item "$folder/.seen" nothing; fi
 done

@@ -1,0 +1,198 @@
+//! Other names and addresses in place of a site's own, the same everywhere, so that what is told of
+//! them stays true: who is in which network, who is meant by what, in which order.
+//!
+//! Lines stay lines. What holds a name where it cannot be replaced, as a certificate does, is taken out.
+
+mod addresses;
+mod hidden;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use addresses::Addresses;
+
+/// What the other addresses depend on. Whoever has it can tell which is which.
+pub type Key = [u8; 16];
+
+/// What is known of the names of a site.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Of machines, with or without their domain.
+    pub hosts: BTreeSet<String>,
+    /// `ocp.example.com`: the one below which the API has its name.
+    pub domains: BTreeSet<String>,
+    /// `ocp-x7k2p`, which begins the names of machines and machine sets.
+    pub infrastructures: BTreeSet<String>,
+}
+
+pub struct Disguise {
+    words: Option<AhoCorasick>,
+    replaced: Vec<(String, String)>,
+    addresses: Addresses,
+}
+
+impl Disguise {
+    /// Names that `known` has are called as they were before.
+    pub fn new(
+        names: &Names,
+        key: Key,
+        known: &BTreeMap<String, String>,
+    ) -> Result<Self, aho_corasick::BuildError> {
+        let mut all = known.clone();
+        let hosts: Vec<(&str, &str)> = names.hosts.iter().filter_map(|host| parts(host)).collect();
+        let own = hosts.iter().filter(|(name, _)| is_telling(name));
+        name_all(&mut all, own.map(|(name, _)| name.to_ascii_lowercase()).collect(), "host-");
+        let domains = hosts.iter().map(|(_, domain)| *domain);
+        let domains = domains.chain(names.domains.iter().map(String::as_str));
+        name_all(&mut all, domains.flat_map(domain_words).collect(), "site.example");
+        name_all(&mut all, names.infrastructures.clone(), "cluster-");
+        let replaced: Vec<(String, String)> = all.into_iter().collect();
+        let words = match replaced.is_empty() {
+            true => None,
+            false => Some(
+                AhoCorasick::builder()
+                    .match_kind(MatchKind::LeftmostLongest)
+                    .ascii_case_insensitive(true)
+                    .build(replaced.iter().map(|(name, _)| name))?,
+            ),
+        };
+        Ok(Self { words, replaced, addresses: Addresses::new(key) })
+    }
+
+    /// What is called how, to be kept by whom it belongs to.
+    pub fn names(&self) -> BTreeMap<String, String> {
+        self.replaced.iter().cloned().collect()
+    }
+
+    pub fn text<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let mut text = Cow::Borrowed(text);
+        for step in [Self::without_hidden, Self::with_other_names, Self::with_other_addresses] {
+            if let Some(changed) = step(self, &text) {
+                text = Cow::Owned(changed);
+            }
+        }
+        text
+    }
+
+    fn without_hidden(&self, text: &[u8]) -> Option<Vec<u8>> {
+        hidden::without(text, &|inside| self.first_name(inside, 0).is_some())
+    }
+
+    fn with_other_addresses(&self, text: &[u8]) -> Option<Vec<u8>> {
+        self.addresses.replaced(text)
+    }
+
+    fn with_other_names(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let mut changed = Vec::new();
+        let mut at = 0;
+        while let Some((start, end, word)) = self.first_name(text, at) {
+            changed.extend_from_slice(&text[at..start]);
+            changed.extend_from_slice(self.replaced[word].1.as_bytes());
+            at = end;
+        }
+        (at > 0).then(|| {
+            changed.extend_from_slice(&text[at..]);
+            changed
+        })
+    }
+
+    /// A name that stands for itself, or as part of one: `etcd-master-0`, `master-0.ocp.example.com`.
+    fn first_name(&self, text: &[u8], mut from: usize) -> Option<(usize, usize, usize)> {
+        let words = self.words.as_ref()?;
+        let is_word = |at: Option<usize>| {
+            at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphanumeric)
+        };
+        loop {
+            let found = words.find(aho_corasick::Input::new(text).range(from..))?;
+            let (start, end) = (found.start(), found.end());
+            if !is_word(start.checked_sub(1)) && !is_word(Some(end)) {
+                return Some((start, end, found.pattern().as_usize()));
+            }
+            from = start + 1;
+        }
+    }
+}
+
+/// Numbered in the order of the names, so that what is sorted by name stays in its order.
+fn name_all(all: &mut BTreeMap<String, String>, names: BTreeSet<String>, like: &str) {
+    let new: Vec<String> = names.into_iter().filter(|name| !all.contains_key(name)).collect();
+    let is_taken = |all: &BTreeMap<String, String>, other: &str| all.values().any(|is| is == other);
+    // Alike in length, so that `host-10` does not come before `host-2`.
+    let mut number = 100;
+    for name in new {
+        let other = loop {
+            number += 1;
+            let other = match like.split_once('.') {
+                Some((first, rest)) => format!("{first}-{number}.{rest}"),
+                None => format!("{like}{number}"),
+            };
+            if !is_taken(all, &other) {
+                break other;
+            }
+        };
+        all.insert(name, other);
+    }
+}
+
+/// A host and its domain; nothing of an address.
+fn parts(host: &str) -> Option<(&str, &str)> {
+    let is_address = host.parse::<std::net::IpAddr>().is_ok();
+    (!is_address).then(|| host.split_once('.').unwrap_or((host, "")))
+}
+
+/// A name without any figure, such as `master`, is a word of Kubernetes as well and tells nothing.
+fn is_telling(name: &str) -> bool {
+    name.len() > 2 && name.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// A domain and the one above it; not the top, which is everybody's.
+fn domain_words(domain: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = domain.trim_matches('.');
+    while rest.contains('.') {
+        words.push(rest.to_ascii_lowercase());
+        rest = rest.split_once('.').map_or("", |(_, above)| above);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site() -> Disguise {
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_string()).collect();
+        let names = Names {
+            hosts: set(&["master-0", "master-1.ocp.corp.test", "worker", "10.1.2.3"]),
+            domains: set(&["ocp.corp.test"]),
+            infrastructures: set(&["ocp-x7k2p"]),
+        };
+        Disguise::new(&names, [7; 16], &BTreeMap::new()).unwrap()
+    }
+
+    fn said(text: &str) -> String {
+        String::from_utf8(site().text(text.as_bytes()).into_owned()).unwrap()
+    }
+
+    #[test]
+    fn names_are_the_same_everywhere_and_parts_of_words_are_left_alone() {
+        assert_eq!(
+            said("Node/master-0 etcd-master-0 master-01 MASTER-0 node-role/master xmaster-0"),
+            "Node/host-101 etcd-host-101 master-01 host-101 node-role/master xmaster-0"
+        );
+        assert_eq!(said("https://api.ocp.corp.test:6443"), "https://api.site-102.example:6443");
+        assert_eq!(said("registry.corp.test/x"), "registry.site-101.example/x");
+        assert_eq!(said("ocp-x7k2p-worker-0-abcde"), "cluster-101-worker-0-abcde");
+    }
+
+    #[test]
+    fn what_was_named_once_keeps_its_name() {
+        let known = site().names();
+        let names =
+            Names { hosts: BTreeSet::from(["a-1".into(), "master-1".into()]), ..Names::default() };
+        let later = Disguise::new(&names, [7; 16], &known).unwrap();
+        assert_eq!(&*later.text(b"master-1 a-1"), b"host-102 host-103");
+    }
+}
