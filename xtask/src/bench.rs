@@ -1,6 +1,7 @@
 //! What a diagnosis costs, as a multiple of what ripgrep needs for the same bytes in the same run.
 //! Ratios hold across machines; seconds do not.
 
+mod check;
 mod logs;
 mod measure;
 mod objects;
@@ -56,6 +57,8 @@ pub struct Args {
 pub enum What {
     /// A large cluster on a real API server, against `kubectl get` of the same kinds.
     Live(Live),
+    /// How fast `plimsoll check` starts, and what a config of a thousand hosts costs.
+    Check(check::Check),
 }
 
 #[derive(clap::Args)]
@@ -114,8 +117,10 @@ impl FromStr for Size {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    if let Some(What::Live(live_args)) = &args.what {
-        return live(live_args);
+    match &args.what {
+        Some(What::Live(live_args)) => return live(live_args),
+        Some(What::Check(check_args)) => return check::run(check_args),
+        None => {}
     }
     let bench = Bench::new(args)?;
     let mut missed = bench.compare(args.size)?;

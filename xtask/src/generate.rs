@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use fs_err as fs;
 use plimsoll_model::Diagnosis;
 use plimsoll_model::capture::Captured;
+use plimsoll_model::check::Check;
 use plimsoll_model::knowledge::{Explained, Knowledge};
 use plimsoll_model::moves::Moves;
 
@@ -45,6 +46,7 @@ pub fn run(check: bool) -> Result<()> {
 fn schemas() -> Result<Vec<(String, String)>> {
     let schemas = [
         ("captured", Captured::json_schema()),
+        ("check", Check::json_schema()),
         ("diagnosis", Diagnosis::json_schema()),
         ("explain", Explained::json_schema()),
         ("knowledge", Knowledge::json_schema()),
@@ -134,7 +136,12 @@ mod tests {
     #[test]
     fn a_schema_names_its_format_and_its_parts() {
         let schemas = schemas().unwrap();
-        for (name, part) in [("diagnosis", "roots"), ("explain", "lines"), ("knowledge", "tests")] {
+        for (name, part) in [
+            ("check", "findings"),
+            ("diagnosis", "roots"),
+            ("explain", "lines"),
+            ("knowledge", "tests"),
+        ] {
             let path = format!("docs/schema/{name}.v1.schema.json");
             let (_, text) = schemas.iter().find(|(known, _)| *known == path).unwrap();
             let schema: serde_json::Value = serde_json::from_str(text).unwrap();

@@ -139,7 +139,9 @@ fn load(knowledge: &Path) -> Result<(Pack, Vec<Fault>)> {
     let mut files = Vec::new();
     let mut faults = Vec::new();
     let mut wrong = Vec::new();
-    for entry in walkdir::WalkDir::new(knowledge).sort_by_file_name() {
+    let checks = knowledge.join("check");
+    let walk = walkdir::WalkDir::new(knowledge).sort_by_file_name().into_iter();
+    for entry in walk.filter_entry(|entry| entry.path() != checks) {
         let entry = entry?;
         let path = entry.path();
         let shown = path.strip_prefix(knowledge).unwrap_or(path).to_string_lossy().into_owned();

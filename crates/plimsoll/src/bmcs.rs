@@ -13,6 +13,7 @@
 use std::path::Path;
 
 use plimsoll_bmc::{Secret, Target};
+use plimsoll_sources::plain;
 use plimsoll_yaml::{Kind, Limits, Node, parse};
 
 use crate::exit::Failure;
@@ -23,8 +24,8 @@ const LONGEST_SECRET: usize = 4096;
 pub fn targets(file: &Path) -> Result<Vec<Target>, Failure> {
     let shown = file.display();
     let refused = |line: u32, why: &str| Failure::Unreadable(format!("{shown}:{line}: {why}"));
-    let text = fs_err::read_to_string(file)
-        .map_err(|error| Failure::Unreadable(format!("cannot read {shown}: {error}")))?;
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::Unreadable(format!("cannot read {shown}: {}", plain(&error))))?;
     let node = parse(&text, &Limits::OBJECT)
         .map_err(|error| Failure::Unreadable(format!("cannot read {shown}: {error}")))?;
     let hosts = node
@@ -90,6 +91,6 @@ fn environment(variable: &str) -> Option<String> {
 /// A file that is named from another one.
 fn beside(file: &Path, named: &str) -> Result<String, String> {
     let path = file.parent().unwrap_or(Path::new("")).join(named);
-    fs_err::read_to_string(&path)
-        .map_err(|error| format!("cannot read {}: {error}", path.display()))
+    std::fs::read_to_string(&path)
+        .map_err(|error| format!("cannot read {}: {}", path.display(), plain(&error)))
 }

@@ -50,22 +50,34 @@ pub fn unfinished(file: Option<&Path>) {
     *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = file.map(Path::to_path_buf);
 }
 
-/// 130: Ctrl-C, after what is unfinished was taken away.
+/// 130: Ctrl-C, and so 143 and 129 for TERM and HUP, after what is unfinished was taken away.
 pub fn end_on_interrupt() {
     std::thread::spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
             return;
         };
-        if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+        if let Some(code) = runtime.block_on(interrupted()) {
             let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(file) = unfinished.take() {
                 let _ = fs_err::remove_file(file);
             }
             anstream::eprintln!();
             #[expect(clippy::exit, clippy::disallowed_methods, reason = "the one place for it")]
-            std::process::exit(130);
+            std::process::exit(code);
         }
     });
+}
+
+/// The exit code that belongs to the signal.
+async fn interrupted() -> Option<i32> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut ended = signal(SignalKind::terminate()).ok()?;
+    let mut hung_up = signal(SignalKind::hangup()).ok()?;
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => pressed.ok().map(|()| 130),
+        _ = ended.recv() => Some(143),
+        _ = hung_up.recv() => Some(129),
+    }
 }
 
 pub fn finish(result: Result<Outcome, Failure>) -> ExitCode {

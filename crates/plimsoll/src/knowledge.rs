@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use include_dir::{Dir, DirEntry, include_dir};
+use plimsoll_engine::check::Knowledge;
 use plimsoll_engine::{LoadError, Pack, PackFile, explain};
 use plimsoll_model::knowledge::FailureMode;
 
@@ -22,27 +23,52 @@ pub struct Files {
     pub added: Vec<PackFile>,
 }
 
-/// The built-in pack and the folders in `extra`, checked as one.
+/// The area of what is known of configs, before there is a cluster.
+const CHECKS: &str = "check/";
+
+/// What is known of clusters: the built-in pack and the folders in `extra`, checked as one.
 pub fn load(extra: &[impl AsRef<Path>]) -> Result<Pack, Failure> {
-    Files::read(extra)?.load()
+    let mut files = Files::read(extra)?;
+    files.built_in.retain(|file| !is_of_a_check(&file.path));
+    files.load()
+}
+
+/// Checks have cases of their own form, which the engine's tests run.
+pub fn is_of_a_check(path: &str) -> bool {
+    path.starts_with(CHECKS)
+}
+
+/// What is known of configs, and nothing else: a check starts in milliseconds.
+pub fn for_checks(extra: &[impl AsRef<Path>]) -> Result<Knowledge, Failure> {
+    let mut files = Files { built_in: Vec::new(), added: Vec::new() };
+    if let Some(checks) = BUILT_IN.get_dir("check") {
+        built_in(checks, &mut files.built_in);
+    }
+    files.add(extra)?;
+    Knowledge::load(&files.rules()).map_err(unloadable)
 }
 
 impl Files {
     pub fn read(extra: &[impl AsRef<Path>]) -> Result<Self, Failure> {
         let mut files = Self { built_in: Vec::new(), added: Vec::new() };
         built_in(&BUILT_IN, &mut files.built_in);
+        files.add(extra)?;
+        Ok(files)
+    }
+
+    fn add(&mut self, extra: &[impl AsRef<Path>]) -> Result<(), Failure> {
         for folder in extra {
-            let before = files.added.len();
+            let before = self.added.len();
             let folder = folder.as_ref();
             let shown = if folder == Path::new(".") { Path::new("") } else { folder };
-            read_folder(folder, shown, 0, &mut files.added)?;
+            read_folder(folder, shown, 0, &mut self.added)?;
             let rules = |file: &PackFile| file.path.ends_with("case.yaml");
-            if !files.added[before..].iter().any(rules) {
+            if !self.added[before..].iter().any(rules) {
                 let message = format!("{}: no case.yaml below this folder", folder.display());
                 return Err(Failure::Unreadable(message));
             }
         }
-        Ok(files)
+        Ok(())
     }
 
     /// The files of the user's packs, or of the built-in one where there are none.
@@ -52,22 +78,16 @@ impl Files {
 
     /// All packs as one, or everything that is wrong with them.
     pub fn try_load(&self) -> Result<Pack, Vec<LoadError>> {
+        Pack::load(&self.rules())
+    }
+
+    fn rules(&self) -> Vec<PackFile> {
         let all = self.built_in.iter().chain(&self.added);
-        let rules: Vec<PackFile> =
-            all.filter(|file| file.path.ends_with(".yaml")).cloned().collect();
-        Pack::load(&rules)
+        all.filter(|file| file.path.ends_with(".yaml")).cloned().collect()
     }
 
     pub fn load(&self) -> Result<Pack, Failure> {
-        self.try_load().map_err(|errors| {
-            let lines: Vec<String> = errors.iter().take(20).map(LoadError::to_string).collect();
-            let more = errors.len().saturating_sub(lines.len());
-            let rest = if more > 0 { format!("\n  and {more} more") } else { String::new() };
-            Failure::Unreadable(format!(
-                "the knowledge pack does not load:\n  {}{rest}",
-                lines.join("\n  ")
-            ))
-        })
+        self.try_load().map_err(unloadable)
     }
 
     /// A failure mode with the page that stands beside its rules.
@@ -76,6 +96,16 @@ impl Files {
         let found = self.built_in.iter().chain(&self.added).find(|file| file.path == page);
         explain::failure_mode(pack, case, found.map(|file| file.text.as_str()))
     }
+}
+
+fn unloadable(errors: Vec<LoadError>) -> Failure {
+    let lines: Vec<String> = errors.iter().take(20).map(LoadError::to_string).collect();
+    let more = errors.len().saturating_sub(lines.len());
+    let rest = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+    Failure::Unreadable(format!(
+        "the knowledge pack does not load:\n  {}{rest}",
+        lines.join("\n  ")
+    ))
 }
 
 fn is_of_a_pack(path: &Path) -> bool {

@@ -26,6 +26,10 @@ pub fn sorted(
     reach: &Reach,
     now: Option<jiff::Timestamp>,
 ) -> Result<Sorted, Failure> {
+    if let Some(wrong) = reach.endpoint.iter().find(|text| plimsoll_live::place(text).is_none()) {
+        let message = format!("--endpoint {wrong}: give an address, or ADDRESS:PORT");
+        return Err(Failure::Usage(message));
+    }
     let mut paths = Vec::new();
     let mut nodes = Vec::new();
     let mut all_nodes_as = None;
@@ -59,6 +63,7 @@ pub fn sorted(
     if (all_nodes_as.is_some() || bmcs_of_cluster) && cluster.is_none() {
         cluster = Some(vantage(None, reach));
     }
+    let has_others = !(paths.is_empty() && nodes.is_empty() && bmcs.is_empty());
     let is_live = cluster.is_some() || !nodes.is_empty() || !bmcs.is_empty();
     let live = is_live.then(|| Request {
         cluster,
@@ -66,10 +71,12 @@ pub fn sorted(
         all_nodes_as,
         bmcs,
         bmcs_of_cluster,
+        has_others,
         probes: !reach.no_probe,
         patience: Patience {
             request: std::time::Duration::from_secs(reach.request_timeout),
             budget: std::time::Duration::from_secs(reach.timeout),
+            ..Patience::default()
         },
         now: now.unwrap_or_else(whole_second),
         clock,
@@ -80,14 +87,25 @@ pub fn sorted(
 fn vantage(context: Option<&str>, reach: &Reach) -> Vantage {
     Vantage {
         kubeconfig: reach.kubeconfig.clone(),
+        usual_kubeconfigs: usual_kubeconfigs(),
         context: context.filter(|name| !name.is_empty()).map(str::to_string),
         endpoints: reach.endpoint.clone(),
         roots: vec!["/".into(), "/host".into()],
     }
 }
 
+/// Those of `$KUBECONFIG`, else the one in the home folder.
+fn usual_kubeconfigs() -> Vec<PathBuf> {
+    let named = std::env::var_os("KUBECONFIG").filter(|named| !named.is_empty());
+    match (named, std::env::home_dir()) {
+        (Some(named), _) => std::env::split_paths(&named).collect(),
+        (None, Some(home)) => vec![home.join(".kube/config")],
+        (None, None) => Vec::new(),
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "live sources have no other time")]
-fn clock() -> jiff::Timestamp {
+pub fn clock() -> jiff::Timestamp {
     jiff::Timestamp::now()
 }
 
@@ -97,9 +115,9 @@ fn whole_second() -> jiff::Timestamp {
     jiff::Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 
-pub fn open(request: Request) -> Result<Live, Failure> {
-    Live::open(request).map_err(|error| {
-        let hint = "hint: give a must-gather or another SOURCE, or --kubeconfig FILE";
+pub fn open(request: Request, progress: &dyn Progress) -> Result<Live, Failure> {
+    Live::open(request, progress).map_err(|error| {
+        let hint = "hint: name another SOURCE ('--help' lists them), or give --kubeconfig FILE";
         Failure::Unreadable(format!("{error}\n{hint}"))
     })
 }
@@ -120,9 +138,10 @@ pub fn given(args: &Diagnose, needs: &Needs) -> Result<Vec<Given>, Failure> {
     }
     let mut given: Vec<Given> = paths.into_iter().map(Given::Path).collect();
     if let Some(request) = live {
-        let live = open(request)?;
+        let progress = progress(&args.talk);
+        let live = open(request, &*progress)?;
         let name = live.name().to_string();
-        let stream = live.stream(needs.clone(), progress(&args.talk), |_| ());
+        let stream = live.stream(needs.clone(), progress);
         let stream: Box<dyn Read + Send> = match &args.keep {
             Some(file) => Box::new(Kept { stream, archive: Some(create(file)?) }),
             None => stream,
@@ -132,35 +151,43 @@ pub fn given(args: &Diagnose, needs: &Needs) -> Result<Vec<Given>, Failure> {
     Ok(given)
 }
 
-/// An archive that gets its name when it is finished.
+/// An archive that gets its name when it is finished, and goes away when it never is.
 pub struct NewArchive {
-    packer: GzEncoder<File>,
+    packer: Option<GzEncoder<File>>,
     part: PathBuf,
     file: PathBuf,
 }
 
 impl NewArchive {
     /// Gives its size.
-    pub fn finish(self) -> io::Result<u64> {
-        let written = self.packer.finish()?;
+    pub fn finish(mut self) -> io::Result<u64> {
+        let Some(packer) = self.packer.take() else { return Ok(0) };
+        let written = packer.finish()?;
         written.sync_all()?;
         fs_err::rename(&self.part, &self.file)?;
         exit::unfinished(None);
         Ok(written.metadata()?.len())
     }
+}
 
-    pub fn give_up(&self) {
-        let _ = fs_err::remove_file(&self.part);
+impl Drop for NewArchive {
+    fn drop(&mut self) {
+        if self.packer.is_some() {
+            let _ = fs_err::remove_file(&self.part);
+        }
     }
 }
 
 impl Write for NewArchive {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.packer.write(bytes)
+        match &mut self.packer {
+            Some(packer) => packer.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.packer.flush()
+        self.packer.as_mut().map_or(Ok(()), Write::flush)
     }
 }
 
@@ -180,11 +207,24 @@ pub fn create(file: &Path) -> Result<NewArchive, Failure> {
     match options.open(&part) {
         Ok(new) => {
             exit::unfinished(Some(&part));
-            let packer = GzEncoder::new(new, Compression::default());
+            let packer = Some(GzEncoder::new(new, Compression::default()));
             Ok(NewArchive { packer, part, file: file.into() })
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists(&part)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let part = part.display();
+            let message = format!(
+                "{part} exists already: a capture that was killed may have left it; delete it"
+            );
+            Err(Failure::Usage(message))
+        }
         Err(error) => Err(Failure::Unreadable(format!("cannot write {}: {error}", file.display()))),
+    }
+}
+
+pub fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
     }
 }
 

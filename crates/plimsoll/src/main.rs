@@ -2,11 +2,15 @@
 
 mod args;
 mod bmcs;
+mod check_live;
 mod commands;
 mod config;
+mod documents;
 mod exit;
 mod knowledge;
 mod live;
+mod mend;
+mod names;
 mod output;
 mod progress;
 
@@ -24,6 +28,7 @@ fn main() -> ExitCode {
     exit::end_on_interrupt();
     let result = match &args.command {
         Command::Diagnose(diagnose) => commands::diagnose::run(diagnose),
+        Command::Check(check) => commands::check::run(check),
         Command::Capture(capture) => commands::capture::run(capture),
         Command::Explain(explain) => commands::explain::run(explain),
         Command::Knowledge(knowledge) => commands::knowledge::run(&knowledge.verb),

@@ -23,6 +23,6 @@ fn case_file(path: &Path, text: String) -> datatest_stable::Result<()> {
 }
 
 datatest_stable::harness! {
-    { test = case_file, root = "../../knowledge", pattern = r"tests/.*\.md$" },
+    { test = case_file, root = "../../knowledge", pattern = r"^(?!check/).*tests/.*\.md$" },
     { test = case_file, root = "../../fixtures/incidents", pattern = r".*\.md$" },
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use plimsoll_lab::sources_of::node_root;
-use plimsoll_rig::{Running, free_port, real, wait_for};
+use plimsoll_rig::{EtcdCluster, Running, free_port, real, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -185,5 +185,35 @@ fn a_node_that_does_not_answer_is_a_gap_and_says_why() {
         answer.contains("node nowhere: ssh: connect to host 127.0.0.1")
             && answer.contains("Connection refused"),
         "{answer}"
+    );
+}
+
+/// Three members with TLS; the one that the node's `etcdctl` container would ask them by is real too.
+#[test]
+fn etcd_is_asked_on_a_master_and_the_member_that_is_down_is_named() {
+    let node = Node::start();
+    node.lay_out();
+    let folder = TempDir::new().unwrap();
+    let mut etcd = EtcdCluster::start(folder.path(), ["master-0", "master-1", "master-2"]).unwrap();
+    let asked = etcd.client().join("' '");
+    let crictl = format!(
+        "case $1 in\nps) [ \"$2\" = -a ] || echo client ;;\nexec) shift 3; ETCDCTL_API=3 exec '{asked}' \"$@\" ;;\nesac"
+    );
+    script(&node.at("remote/crictl"), &crictl);
+    let diagnose = || {
+        let (_, answer) = node.plimsoll(&["diagnose", "ssh:master-1", "--output", "json"]);
+        serde_json::from_str::<Value>(&answer).unwrap()
+    };
+    let etcd_states = |answer: &Value| -> Vec<String> {
+        active(answer).into_iter().filter(|state| state.starts_with("etcd")).collect()
+    };
+    assert_eq!(etcd_states(&diagnose()), [""; 0], "three that answer");
+    etcd.kill(2);
+    assert_eq!(etcd_states(&diagnose()), ["etcd-member-unhealthy EtcdMember/master-2"]);
+    etcd.kill(0);
+    assert_eq!(
+        etcd_states(&diagnose()),
+        ["etcd-quorum-lost ClusterOperator/etcd"],
+        "one of three answers nobody",
     );
 }

@@ -6,10 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use fs_err as fs;
 
+/// An area of its own within that of configs.
+const LIVE: &str = "check/live";
+
 pub fn problems(root: &Path) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for area in folders(&root.join("knowledge"))? {
-        for case in folders(&area)? {
+        // Good configs, which the cases of checks start from.
+        let bases = area.join("bases");
+        let is_case = |case: &PathBuf| *case != bases && !case.ends_with(LIVE);
+        for case in folders(&area)?.into_iter().filter(is_case) {
             let shown = case.strip_prefix(root).unwrap_or(&case).display().to_string();
             for file in ["case.yaml", "case.md"] {
                 if !case.join(file).is_file() {
@@ -18,6 +24,14 @@ pub fn problems(root: &Path) -> Result<Vec<String>> {
             }
             if !has_tests(&case.join("tests"))? {
                 problems.push(format!("{shown}: no tests/*.md"));
+            }
+        }
+    }
+    // What is seen outside of files is tested on real parts, in `crates/plimsoll/tests/check_live`.
+    for case in folders(&root.join("knowledge").join(LIVE))? {
+        for file in ["case.yaml", "case.md"] {
+            if !case.join(file).is_file() {
+                problems.push(format!("{}: no {file}", case.display()));
             }
         }
     }

@@ -23,6 +23,11 @@ pub struct Capture {
     #[arg(long, short = 'o', value_name = "FILE", required_unless_present = "rbac")]
     pub file: Option<PathBuf>,
 
+    /// Write other addresses and host names in place of the true ones. NAMES is a
+    /// file for you alone that tells which is which; it is made, or used again
+    #[arg(long, value_name = "NAMES", requires = "file")]
+    pub disguise: Option<PathBuf>,
+
     /// Print the role that a reading needs, for 'oc apply -f -', and read nothing
     #[arg(long, conflicts_with_all = ["file", "sources"])]
     pub rbac: bool,

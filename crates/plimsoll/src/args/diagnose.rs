@@ -32,7 +32,7 @@ pub struct Diagnose {
     pub evidence: Option<ShownEvidence>,
 
     /// Diagnose live sources again every so many seconds and show what moved
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "30", value_parser = clap::value_parser!(u64).range(1..=86400))]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "30", value_parser = clap::value_parser!(u64).range(1..=86400))]
     pub follow: Option<u64>,
 
     /// Keep what was read of live sources in this archive, as 'capture' does

@@ -1,6 +1,7 @@
 //! What can be typed. Only structs: what it means is in `commands`.
 
 mod capture;
+mod check;
 mod diagnose;
 mod explain;
 mod knowledge;
@@ -9,6 +10,7 @@ mod reach;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub use capture::Capture;
+pub use check::{Check, CheckOutput, Example, LivePart};
 pub use diagnose::{Diagnose, Output, ShownEvidence};
 pub use explain::Explain;
 pub use knowledge::{Knowledge, KnowledgeVerb, OfPacks, Pages, Test};
@@ -25,6 +27,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Diagnose(Diagnose),
+    Check(Check),
     Capture(Capture),
     Explain(Explain),
     Knowledge(Knowledge),

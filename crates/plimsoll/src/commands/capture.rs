@@ -1,12 +1,14 @@
+use std::io::Seek;
 use std::path::Path;
 
-use plimsoll_live::{Account, Live};
+use plimsoll_live::{Account, Live, Progress};
 use plimsoll_model::Needs;
 use plimsoll_model::capture::{CAPTURED_SCHEMA, Captured};
 
 use crate::args::{Capture, DataOutput};
 use crate::exit::{Failure, Outcome};
 use crate::live;
+use crate::names::NamesFile;
 use crate::output::{note, print, text_options};
 
 pub fn run(args: &Capture) -> Result<Outcome, Failure> {
@@ -16,20 +18,27 @@ pub fn run(args: &Capture) -> Result<Outcome, Failure> {
         print(&plimsoll_live::manifests(&needs))?;
         return Ok(Outcome::Fine);
     };
+    if args.disguise.as_ref() == Some(file) {
+        return Err(Failure::Usage("--disguise and -o name the same file".into()));
+    }
     let sorted = live::sorted(&args.sources, &args.reach, args.now)?;
     let request = match (sorted.paths.first(), sorted.live) {
         (None, Some(request)) => request,
         (Some(path), _) => {
             let shown = path.display();
-            return Err(Failure::Usage(format!(
-                "'{shown}' is no live source: it is captured already"
-            )));
+            let why = match path.to_str().is_some_and(|text| text.starts_with("node:")) {
+                true => "is not the root of a machine that runs",
+                false => "is no live source: it is captured already",
+            };
+            return Err(Failure::Usage(format!("'{shown}' {why}")));
         }
         (None, None) => return Err(Failure::Usage("there is nothing to capture".into())),
     };
     let now = request.now;
-    let live = live::open(request)?;
-    let (account, packed) = write(args, &live, &needs, file)?;
+    let progress = live::progress(&args.talk);
+    let live = live::open(request, &*progress)?;
+    let (account, packed) = write(args, &live, &needs, file, now, &*progress)?;
+    drop(progress);
     let complete = account.gaps.iter().all(|gap| !gap.refused);
     let captured = Captured {
         schema: CAPTURED_SCHEMA.into(),
@@ -58,19 +67,26 @@ fn write(
     live: &Live,
     needs: &Needs,
     file: &Path,
+    now: jiff::Timestamp,
+    progress: &dyn Progress,
 ) -> Result<(Account, u64), Failure> {
     let failed = |error: std::io::Error| {
         Failure::Unreadable(format!("cannot write {}: {error}", file.display()))
     };
+    let mut names = args.disguise.as_deref().map(NamesFile::open).transpose()?;
     let mut archive = live::create(file)?;
-    let progress = live::progress(&args.talk);
-    let account = match live.write(needs, &*progress, &mut archive) {
-        Ok(account) => account,
-        Err(error) => {
-            archive.give_up();
-            return Err(failed(error));
+    let account = match (&mut names, &args.disguise) {
+        (Some(names), Some(names_file)) => {
+            // All names are known when all is read. This copy has no name on the disk.
+            let mut whole = tempfile::tempfile_in(live::folder_of(file)).map_err(failed)?;
+            let account = live.write(needs, progress, &mut whole).map_err(failed)?;
+            whole.rewind().map_err(failed)?;
+            let disguise = names.disguise(&account.names)?;
+            plimsoll_live::write_disguised(whole, &disguise, now, &mut archive).map_err(failed)?;
+            names.save(names_file).map_err(failed)?;
+            account
         }
+        _ => live.write(needs, progress, &mut archive).map_err(failed)?,
     };
-    drop(progress);
     Ok((account, archive.finish().map_err(failed)?))
 }

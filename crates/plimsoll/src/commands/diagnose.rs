@@ -15,6 +15,9 @@ use crate::output::{note, print, text_options};
 use crate::progress::Bar;
 
 pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
+    if args.follow.is_some() && live::sorted(&args.sources, &args.reach, args.now)?.live.is_none() {
+        return Err(Failure::Usage("--follow needs a live source, such as kube:CONTEXT".into()));
+    }
     let suppressions = crate::config::suppressions(args.config.as_deref())?;
     let pack = crate::knowledge::load(&args.pack)?;
     let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
@@ -41,19 +44,28 @@ fn follow(
     mut before: Diagnosis,
     seconds: u64,
 ) -> Result<Outcome, Failure> {
-    if live::sorted(&args.sources, &args.reach, args.now)?.live.is_none() {
-        return Err(Failure::Usage("--follow needs a live source, such as kube:CONTEXT".into()));
-    }
     note(&args.talk, &format!("again every {seconds} s; Ctrl-C ends it"));
+    let show = |moves: &Moves| {
+        print(&match args.output {
+            Output::Json => plimsoll_report::json(moves),
+            _ => plimsoll_report::moves_text(moves, &text_options(&args.talk)),
+        })
+    };
+    let mut blind = None;
     loop {
         std::thread::sleep(Duration::from_secs(seconds));
         let now = diagnosis(args, pack, needs, suppressions)?;
+        if let Some(moves) = Moves::blind(&before, &now) {
+            if blind != moves.blind {
+                show(&moves)?;
+            }
+            blind = moves.blind;
+            continue;
+        }
+        blind = None;
         let moves = Moves::between(&before, &now);
         if !moves.is_none() {
-            print(&match args.output {
-                Output::Json => plimsoll_report::json(&moves),
-                _ => plimsoll_report::moves_text(&moves, &text_options(&args.talk)),
-            })?;
+            show(&moves)?;
         }
         before = now;
     }

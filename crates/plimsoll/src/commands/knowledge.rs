@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 use crate::args::{DataOutput, KnowledgeVerb, OfPacks, Pages, Test};
 use crate::exit::{Failure, Outcome};
-use crate::knowledge::Files;
+use crate::knowledge::{Files, is_of_a_check};
 use crate::output::{note, print, text_options};
 
 /// The built-in pack alone.
@@ -107,7 +107,8 @@ fn cases_of(files: &[PackFile]) -> (Vec<CaseFile>, Vec<Problem>) {
     let mut found = Vec::new();
     let mut problems = Vec::new();
     let is_case = |file: &&PackFile| {
-        file.path.ends_with(".md") && file.path.rsplit('/').nth(1) == Some("tests")
+        let is_test = file.path.ends_with(".md") && file.path.rsplit('/').nth(1) == Some("tests");
+        is_test && !is_of_a_check(&file.path)
     };
     for file in files.iter().filter(is_case) {
         let path = file.path.clone();
@@ -153,6 +154,7 @@ fn without_fault(pack: &Pack, files: &[PackFile]) -> Vec<Problem> {
 /// The rules of the files in question that no case tests.
 fn uncovered(pack: &Pack, own: &[PackFile], cases: &[CaseFile]) -> Vec<Problem> {
     let own: BTreeSet<&str> = own.iter().map(|file| file.path.as_str()).collect();
+    let own: BTreeSet<&str> = own.into_iter().filter(|path| !is_of_a_check(path)).collect();
     let states = pack.states.iter().filter(|state| own.contains(state.at.path.as_str()));
     let states: Vec<TestedState> = states
         .map(|state| TestedState {

@@ -1,4 +1,5 @@
 pub mod capture;
+pub mod check;
 pub mod diagnose;
 pub mod explain;
 pub mod knowledge;

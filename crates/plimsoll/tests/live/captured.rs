@@ -24,6 +24,7 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
         with("no-secrets", no_secrets),
         with("without-an-api", without_an_api),
         with("follow", follow),
+        with("disguised", disguised),
     ]
 }
 
@@ -160,7 +161,7 @@ fn follow(cluster: &Cluster) {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("out");
     let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
-        .args(["diagnose", "--follow", "1", "--no-probe", "--quiet"])
+        .args(["diagnose", "--follow=1", "--no-probe", "--quiet"])
         .env("KUBECONFIG", config)
         .current_dir(folder.path())
         .stdout(fs_err::File::create(&out).unwrap().into_parts().0)
@@ -180,4 +181,59 @@ fn follow(cluster: &Cluster) {
     moved.unwrap();
     assert!(interrupted.unwrap().success());
     assert_eq!(status.code(), Some(130));
+}
+
+/// Other names, the same answer.
+fn disguised(cluster: &Cluster) {
+    let config = incident(cluster);
+    let folder = TempDir::new().unwrap();
+    let capture = |file: &str| {
+        let captured = plimsoll(
+            &config,
+            &folder,
+            &["capture", "-o", file, "--disguise", "names.json", "--now", NOW, "--no-probe"],
+        );
+        assert_eq!(
+            captured.status.code(),
+            Some(0),
+            "{}",
+            String::from_utf8_lossy(&captured.stderr)
+        );
+    };
+    capture("first.tar.gz");
+    capture("second.tar.gz");
+    let unpacked = Command::new("tar")
+        .args(["tvzf", "first.tar.gz", "--to-stdout", "-x"])
+        .current_dir(folder.path())
+        .output();
+    let all = String::from_utf8_lossy(&unpacked.unwrap().stdout).into_owned();
+    for own in ["master-0", "master-2", "192.168.111."] {
+        assert!(!all.contains(own), "{own} is still in it");
+    }
+    let diagnose = |arguments: &[&str]| -> Value {
+        let output = plimsoll(&config, &folder, arguments);
+        serde_json::from_str(&text(&output)).unwrap()
+    };
+    let of = |file: &str| diagnose(&["diagnose", file, "--output", "json"]);
+    let (first, second) = (of("first.tar.gz"), of("second.tar.gz"));
+    assert_eq!(first["roots"], second["roots"], "one site has the same names in all captures");
+    let live = diagnose(&["diagnose", "--now", NOW, "--no-probe", "--output", "json"]);
+    let told = |answer: &Value, what: &str| -> Vec<(String, String)> {
+        let all = answer[what].as_array().unwrap().iter();
+        let said = |part: &Value| part.as_str().unwrap().to_string();
+        all.map(|one| (said(&one["id"]), said(&one["entity"]))).collect()
+    };
+    let names = fs_err::read_to_string(folder.path().join("names.json")).unwrap();
+    let names: Value = serde_json::from_str(&names).unwrap();
+    let mut expected = told(&live, "roots");
+    for (_, entity) in &mut expected {
+        for (own, other) in names["names"].as_object().unwrap() {
+            *entity = entity.replace(own, other.as_str().unwrap());
+        }
+    }
+    assert_eq!(told(&first, "roots"), expected);
+    let ids = |answer: &Value| -> Vec<String> {
+        told(answer, "states").into_iter().map(|(id, _)| id).collect()
+    };
+    assert_eq!(ids(&first), ids(&live));
 }

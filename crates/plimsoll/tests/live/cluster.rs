@@ -70,6 +70,7 @@ pub fn request(vantage: Vantage, now: Time) -> Request {
         all_nodes_as: None,
         bmcs: Vec::new(),
         bmcs_of_cluster: false,
+        has_others: false,
         probes: false,
         patience: Patience::default(),
         now,
@@ -79,15 +80,15 @@ pub fn request(vantage: Vantage, now: Time) -> Request {
 
 pub fn live(vantage: Vantage) -> (Live, Needs) {
     let now = "2025-12-03T18:42:00Z".parse().unwrap();
-    (Live::open(request(vantage, now)).unwrap(), NEEDS.clone())
+    (Live::open(request(vantage, now), &Silent).unwrap(), NEEDS.clone())
 }
 
 /// The diagnosis of what is live, and the archive that it was made of.
 pub fn diagnose_live(request: Request, needs: &Needs) -> (Diagnosis, Vec<u8>) {
-    let live = Live::open(request).unwrap();
+    let live = Live::open(request, &Silent).unwrap();
     let name = live.name().to_string();
     let mut archive = Vec::new();
-    live.stream(needs.clone(), Box::new(Silent), |_| ()).read_to_end(&mut archive).unwrap();
+    live.stream(needs.clone(), Box::new(Silent)).read_to_end(&mut archive).unwrap();
     let stream = Box::new(std::io::Cursor::new(archive.clone()));
     let given = vec![Given::Stream { name, stream }];
     let snapshot = READER.read(given, &NoProgress).unwrap();

@@ -8,6 +8,7 @@ mod support;
 mod captured;
 mod cluster;
 mod equal;
+mod real_kubelet;
 mod trouble;
 
 use libtest_mimic::{Arguments, Trial};
@@ -18,6 +19,7 @@ fn main() {
     let mut trials: Vec<Trial> = trouble::trials(&cluster);
     trials.extend(captured::trials(&cluster));
     trials.extend(equal::trials(&cluster));
+    trials.extend(real_kubelet::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Programs that were started end with it.
     drop(cluster);

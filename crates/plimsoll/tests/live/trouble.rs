@@ -1,7 +1,11 @@
 //! Ways to the API that do not work, and APIs that work half: each is told by its name, and what is
 //! left is read.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -34,6 +38,8 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
         with("slow", slow),
         with("cut", cut),
         with("killed-in-the-middle", killed_in_the_middle),
+        with("small-pages", small_pages),
+        with("a-kubelet-goes-silent", a_kubelet_goes_silent),
     ]
 }
 
@@ -195,11 +201,25 @@ fn half_the_rights(cluster: &mut Cluster) {
 fn through(cluster: &Cluster, rule: impl Fn(&str) -> Fault + Send + Sync + 'static) -> Account {
     let serving = cluster.server.authority.sign(("proxy", &[]), &NAMES, VALID).unwrap();
     let proxy = Faulty::start(&cluster.server, &serving, rule).unwrap();
-    let patience = Patience { request: Duration::from_secs(4), budget: Duration::from_secs(120) };
+    let patience = Patience {
+        request: Duration::from_secs(4),
+        budget: Duration::from_secs(120),
+        ..Patience::default()
+    };
     let now = "2025-12-03T18:42:00Z".parse().unwrap();
     let cluster = trusting(cluster, &proxy.server());
     let request = Request { patience, ..request(cluster, now) };
-    read(&Live::open(request).unwrap())
+    read(&Live::open(request, &Silent).unwrap())
+}
+
+/// The first request for every `nth` path: whoever asks again gets an answer.
+fn at_first(nth: usize, fault: Fault) -> impl Fn(&str) -> Fault {
+    let known = Mutex::new(BTreeSet::new());
+    move |path| {
+        let mut known = known.lock().unwrap();
+        let is_first = !path.starts_with("/version") && known.insert(path.to_string());
+        if is_first && known.len() % nth == 1 { fault } else { Fault::None }
+    }
 }
 
 /// Every `nth` request for it, from the first on.
@@ -239,7 +259,7 @@ fn slow(cluster: &mut Cluster) {
 
 fn cut(cluster: &mut Cluster) {
     cluster.load(&base());
-    let account = through(cluster, every(5, Fault::Cut(700)));
+    let account = through(cluster, at_first(5, Fault::Cut(700)));
     assert!(refused(&account).is_empty(), "{:?}", refused(&account));
     let account = through(cluster, |path| match path.contains("/nodes?") {
         true => Fault::Cut(700),
@@ -257,4 +277,65 @@ fn killed_in_the_middle(cluster: &mut Cluster) {
     cluster.server.restart().unwrap();
     let refused = refused(&account);
     assert!(refused.iter().any(|gap| gap.contains("lost while it was read")), "{refused:?}");
+}
+
+/// However a list is cut into pages, it is the same list.
+fn small_pages(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let now = "2025-12-03T18:42:00Z".parse().unwrap();
+    let (_, whole) = diagnose_live(request(cluster.vantage(), now), &NEEDS);
+    let patience = Patience { page: 3, ..Patience::default() };
+    let request = Request { patience, ..request(cluster.vantage(), now) };
+    let (_, paged) = diagnose_live(request, &NEEDS);
+    assert_eq!(files(&whole), files(&paged));
+}
+
+/// By path; the order of a tar is that in which answers came.
+fn files(archive: &[u8]) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut archive = tar::Archive::new(archive);
+    let read = |entry: std::io::Result<tar::Entry<'_, &[u8]>>| {
+        let mut entry = entry.unwrap();
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).unwrap();
+        (entry.path().unwrap().into_owned(), bytes)
+    };
+    archive.entries().unwrap().map(read).collect()
+}
+
+/// The real controller manager notes that a kubelet renews its lease no more, in its own words.
+fn a_kubelet_goes_silent(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let grace = ["--node-monitor-grace-period=8s", "--node-monitor-period=1s"];
+    let controllers = cluster.server.controllers("nodelifecycle", &grace).unwrap();
+    let renew = |server: &plimsoll_rig::ApiServer, seconds: u64| {
+        let lease = |node: &str| {
+            format!(
+                "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: {node}, namespace: kube-node-lease}}\nspec: {{holderIdentity: {node}, leaseDurationSeconds: 40, renewTime: '2025-12-03T18:42:{seconds:02}.000000Z'}}\n---\n"
+            )
+        };
+        let alive = ["master-0", "master-1", "master-2", "worker-0"];
+        let leases: String = alive.into_iter().map(lease).collect();
+        server.kubectl(&["apply", "-f", "-"], &leases).is_ok()
+    };
+    cluster.server.kubectl(&["create", "namespace", "kube-node-lease"], "").ok();
+    let mut seconds = 0;
+    let ready = "jsonpath={.items[*].status.conditions[?(@.type==\"Ready\")].status}";
+    plimsoll_rig::wait_for("a silent node", Duration::from_secs(90), || {
+        seconds = (seconds + 1) % 60;
+        renew(&cluster.server, seconds);
+        let said = cluster.server.kubectl(&["get", "nodes", "-o", ready], "");
+        said.is_ok_and(|said| said.trim() == "True True True True Unknown")
+    })
+    .unwrap();
+    drop(controllers);
+    let now = "2025-12-03T18:42:00Z".parse().unwrap();
+    let (diagnosis, _) = diagnose_live(request(cluster.vantage(), now), &NEEDS);
+    let active: Vec<String> = diagnosis
+        .states
+        .iter()
+        .filter(|state| state.status == plimsoll_model::diagnosis::Status::Active)
+        .map(|state| format!("{} {}", state.id, state.entity))
+        .collect();
+    assert!(active.contains(&"node-not-ready Node/worker-1".into()), "{active:#?}");
+    assert!(!active.iter().any(|state| state.ends_with("Node/worker-0")), "{active:#?}");
 }

@@ -1,0 +1,212 @@
+use std::path::{Path, PathBuf};
+
+use plimsoll_engine::check::{Asked, ConfigFile, check};
+use plimsoll_install::Method;
+use plimsoll_model::Snapshot;
+use plimsoll_model::check::{Check as Answer, CheckVerdict};
+use plimsoll_report::CheckShown;
+
+use crate::args::{Check, CheckOutput, Example};
+use crate::documents::{Part, parts};
+use crate::exit::{Failure, Outcome};
+use crate::mend::mend;
+use crate::output::{print, text_options};
+
+/// A config that people wrote; more than this is none.
+const LARGEST: u64 = 4 << 20;
+
+pub fn run(args: &Check) -> Result<Outcome, Failure> {
+    if let Some(kind) = args.example {
+        print(example(kind))?;
+        return Ok(Outcome::Fine);
+    }
+    if args.fix && args.output != CheckOutput::Text {
+        let message = "--fix shows a diff: it goes with --output text alone".into();
+        return Err(Failure::Usage(message));
+    }
+    let mut files = Files::read(&args.files)?;
+    let method = if args.agent || files.agent.is_some() { Method::Agent } else { Method::Ipi };
+    if args.fix {
+        let mended = mend(args, files, method)?;
+        print(&mended.said)?;
+        files = mended.files;
+    }
+    let knowledge = crate::knowledge::for_checks(&args.pack)?;
+    let suppressions = crate::config::suppressions(args.config.as_deref())?;
+    let (install, agent) =
+        (files.install.as_ref().map(Named::as_config), files.agent.as_ref().map(Named::as_config));
+    let mut seen = Snapshot { now: Some(args.now.unwrap_or_else(now)), ..Snapshot::default() };
+    crate::check_live::look(args, method, install, agent, &mut seen)?;
+    let asked = Asked {
+        release: args.release,
+        method,
+        install,
+        agent,
+        seen: &seen,
+        only: &args.only,
+        skip: &args.skip,
+        suppressions: &suppressions,
+    };
+    let mut answer = check(&knowledge, &asked).map_err(|wrong| {
+        let named = match wrong.file {
+            plimsoll_install::File::Install => &files.install,
+            plimsoll_install::File::Agent => &files.agent,
+        };
+        let name = named.as_ref().map_or(wrong.file.name(), |file| &file.name);
+        let (line, column) = (wrong.line, wrong.column);
+        Failure::Unreadable(format!("{name}:{line}:{column}: this is no YAML: {}", wrong.message))
+    })?;
+    answer.files.dedup();
+    print(&render(args, &answer))?;
+    Ok(match answer.verdict {
+        CheckVerdict::Ready => Outcome::Fine,
+        CheckVerdict::Blocked => Outcome::Found,
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "certificates end by the clock of this machine")]
+fn now() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
+fn render(args: &Check, answer: &Answer) -> String {
+    match args.output {
+        CheckOutput::Json => plimsoll_report::json(answer),
+        CheckOutput::Markdown => plimsoll_report::check_markdown(answer),
+        CheckOutput::Html => plimsoll_report::check_html(answer),
+        CheckOutput::Junit => plimsoll_report::check_junit(answer),
+        CheckOutput::Sarif => plimsoll_report::check_sarif(answer, env!("CARGO_PKG_VERSION")),
+        CheckOutput::Text => {
+            let shown = CheckShown { explain: args.explain };
+            plimsoll_report::check_text(answer, &text_options(&args.talk), shown)
+        }
+    }
+}
+
+fn example(kind: Example) -> &'static str {
+    match kind {
+        Example::Baremetal => include_str!("../../examples/baremetal.yaml"),
+        Example::Agent => include_str!("../../examples/agent.yaml"),
+        Example::Sno => include_str!("../../examples/sno.yaml"),
+        Example::Compact => include_str!("../../examples/compact.yaml"),
+    }
+}
+
+/// A config as the user named it: a file, or one of the two documents in it.
+pub struct Named {
+    pub name: String,
+    pub path: PathBuf,
+    pub whole: String,
+    pub part: Part,
+}
+
+impl Named {
+    fn as_config(&self) -> ConfigFile<'_> {
+        ConfigFile { name: &self.name, text: &self.part.text }
+    }
+}
+
+#[derive(Default)]
+pub struct Files {
+    pub install: Option<Named>,
+    pub agent: Option<Named>,
+}
+
+impl Files {
+    fn read(given: &[PathBuf]) -> Result<Self, Failure> {
+        let mut files = Self::default();
+        for path in given {
+            if path.is_dir() {
+                files.read_folder(path)?;
+            } else {
+                files.take(path)?;
+            }
+        }
+        match (&files.install, &files.agent) {
+            (None, None) => Err(Failure::Usage("there is nothing to check".into())),
+            _ => Ok(files),
+        }
+    }
+
+    fn read_folder(&mut self, folder: &Path) -> Result<(), Failure> {
+        let names = ["install-config.yaml", "agent-config.yaml"];
+        let there: Vec<PathBuf> =
+            names.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
+        if there.is_empty() {
+            let folder = folder.display();
+            let message = format!(
+                "{folder} has neither install-config.yaml nor agent-config.yaml\nhint: the installer consumes them: check your own copy"
+            );
+            return Err(Failure::Unreadable(message));
+        }
+        there.iter().try_for_each(|path| self.take(path))
+    }
+
+    fn take(&mut self, path: &Path) -> Result<(), Failure> {
+        self.add(path, text_of(path)?)
+    }
+
+    /// A file with one document of each kind is both files.
+    pub fn add(&mut self, path: &Path, text: String) -> Result<(), Failure> {
+        let mut parts = parts(&text);
+        let both = |parts: &[Part]| match parts {
+            [a, b] => says_agent(&a.text) != says_agent(&b.text),
+            _ => false,
+        };
+        if !both(&parts) {
+            let agent = is_agent_config(path, &text);
+            return self.put(path, &text, Part::whole(&text), agent);
+        }
+        parts.drain(..).try_for_each(|part| {
+            let agent = says_agent(&part.text);
+            self.put(path, &text, part, agent)
+        })
+    }
+
+    fn put(&mut self, path: &Path, whole: &str, part: Part, agent: bool) -> Result<(), Failure> {
+        let name = path.display().to_string();
+        let place = if agent { &mut self.agent } else { &mut self.install };
+        if let Some(other) = place {
+            let message = format!("{} and {name} are of one kind: give one", other.name);
+            return Err(Failure::Usage(message));
+        }
+        *place = Some(Named { name, path: path.into(), whole: whole.into(), part });
+        Ok(())
+    }
+}
+
+/// By its name, or by a line that only such a file has.
+fn is_agent_config(path: &Path, text: &str) -> bool {
+    match path.file_name().and_then(|name| name.to_str()).unwrap_or_default() {
+        "agent-config.yaml" => true,
+        "install-config.yaml" => false,
+        _ => says_agent(text),
+    }
+}
+
+fn says_agent(text: &str) -> bool {
+    let has = |key: &str| {
+        text.lines()
+            .any(|line| line.get(..key.len()).is_some_and(|start| start.eq_ignore_ascii_case(key)))
+    };
+    text.lines().any(|line| line.trim_end() == "kind: AgentConfig")
+        || (has("rendezvousIP:") && !has("baseDomain:"))
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let unreadable = |why: String| Failure::Unreadable(format!("{}: {why}", path.display()));
+    let failed = |error: std::io::Error| unreadable(plimsoll_sources::plain(&error));
+    let size = fs_err::metadata(path).map_err(failed)?.len();
+    if size > LARGEST {
+        return Err(unreadable(format!("larger than {} MiB: that is no config", LARGEST >> 20)));
+    }
+    let bytes = fs_err::read(path).map_err(failed)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let before = &error.as_bytes()[..valid];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+        Failure::Unreadable(format!("{}:{line}:{column}: this is no UTF-8", path.display()))
+    })
+}
