@@ -10,14 +10,14 @@ pub mod lint;
 pub mod pack;
 mod page;
 pub mod predicate;
-mod rules;
+pub mod rules;
 mod study;
-mod summary;
+pub mod summary;
 pub mod suppress;
 pub mod symptoms;
 mod verdict;
 
-use plimsoll_model::{Diagnosis, Needs, Snapshot};
+use plimsoll_model::{Diagnosis, FactBase, Needs, Snapshot};
 
 pub use pack::{LoadError, Pack, PackFile, Role};
 pub use study::{Study, study};
@@ -38,11 +38,20 @@ pub fn diagnose_accepting(
     snapshot: &Snapshot,
     suppressions: &[Suppression],
 ) -> Diagnosis {
+    examine(pack, snapshot, suppressions).1
+}
+
+/// The diagnosis, and the facts that it rests on: plans are made of both.
+pub fn examine(
+    pack: &Pack,
+    snapshot: &Snapshot,
+    suppressions: &[Suppression],
+) -> (FactBase, Diagnosis) {
     let (base, problems) = facts::extract(pack, snapshot);
     let states = rules::run(pack, &base);
     let grounded = ground::ground(pack, &base, &states);
     let explanation = plimsoll_causes::blame(&grounded.graph);
-    answer::assemble(&answer::Inputs {
+    let diagnosis = answer::assemble(&answer::Inputs {
         pack,
         snapshot,
         base: &base,
@@ -51,5 +60,6 @@ pub fn diagnose_accepting(
         grounded,
         explanation,
         suppressions,
-    })
+    });
+    (base, diagnosis)
 }

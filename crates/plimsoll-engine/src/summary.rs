@@ -25,6 +25,35 @@ fn without_empty_asides(mut text: String) -> String {
     text
 }
 
+/// For what is going to be done: every fact known, or the name of the first that is not. `each` is what
+/// a step is repeated for.
+pub fn fill_known(
+    template: &str,
+    id: &EntityId,
+    entity: Option<&Entity>,
+    each: Option<&dyn Fn(&str) -> Option<String>>,
+) -> Result<String, String> {
+    let mut missing = None;
+    let text = replace(template, |path| {
+        let known = match (path.strip_prefix("each"), each) {
+            (Some(rest), Some(each)) if rest.is_empty() || rest.starts_with('.') => {
+                each(rest.trim_start_matches('.'))
+            }
+            _ => Some(lookup(path, id, entity)).filter(|text| text != UNKNOWN && text != NONE),
+        };
+        known.unwrap_or_else(|| {
+            missing.get_or_insert_with(|| path.to_string());
+            String::new()
+        })
+    });
+    missing.map_or(Ok(text), Err)
+}
+
+/// A fact of an entity as a text; `None` where it is not known or empty.
+pub fn fact(path: &str, id: &EntityId, entity: Option<&Entity>) -> Option<String> {
+    Some(lookup(path, id, entity)).filter(|text| text != UNKNOWN && text != NONE)
+}
+
 /// Where no entity is meant: `<name>` for `{name}`.
 pub fn in_general(template: &str) -> String {
     replace(template, |path| format!("<{}>", path.split('|').next().unwrap_or(path)))

@@ -12,7 +12,9 @@ pub mod evidence;
 pub mod fact;
 pub mod knowledge;
 pub mod moves;
+pub mod plan;
 pub mod redact;
+pub mod session;
 pub mod snapshot;
 
 pub use diagnosis::Diagnosis;

@@ -70,7 +70,8 @@ pub fn load(files: &[PackFile]) -> Result<Pack, Vec<LoadError>> {
     for file in files {
         let is_case = file.path.ends_with("/case.yaml") || file.path == "case.yaml";
         let is_pack = file.path == "pack.yaml" || file.path.ends_with("/pack.yaml");
-        if !is_case && !is_pack {
+        let is_repair = file.path == "repair.yaml" || file.path.ends_with("/repair.yaml");
+        if !is_case && !is_pack && !is_repair {
             continue;
         }
         match plimsoll_yaml::parse(&file.text, &Limits::USER_FILE) {
@@ -97,6 +98,8 @@ pub fn load(files: &[PackFile]) -> Result<Pack, Vec<LoadError>> {
     for (file, node) in &parsed {
         if file.path.ends_with("pack.yaml") {
             loader.pack_file(&file.path, node);
+        } else if file.path.ends_with("repair.yaml") {
+            loader.repair_file(&file.path, node);
         } else {
             loader.case_file(&file.path, node);
         }
@@ -472,6 +475,7 @@ impl<'n> Loader<'n> {
             }
         }
         self.check_log_facts();
+        self.tie_repairs();
         if self.errors.is_empty() {
             return Ok(self.pack);
         }

@@ -7,6 +7,7 @@ mod edges;
 mod fields;
 mod load;
 mod names;
+mod repairs;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,6 +18,8 @@ use plimsoll_model::diagnosis::{Cost, Verdict};
 use plimsoll_model::snapshot::Signature;
 
 use crate::predicate::Predicate;
+
+pub use repairs::{ConditionRule, ContentRule, Each, RepairRule, StepRule, VerbRule, VerifyRule};
 
 /// One file of a pack, by its path below the pack's folder.
 #[derive(Clone, Debug)]
@@ -53,6 +56,8 @@ pub struct Pack {
     pub signatures: Vec<SignatureRule>,
     pub breakers: Vec<BreakerRule>,
     pub checks: Vec<CheckRule>,
+    /// Sorted by id.
+    pub repairs: Vec<RepairRule>,
     /// ClusterOperator → the ones it cannot work without.
     operator_needs: BTreeMap<String, Vec<String>>,
     /// Namespace → ClusterOperator.
@@ -224,6 +229,10 @@ impl Pack {
         let start = self.states.partition_point(|state| state.id.as_str() < id);
         let end = self.states.partition_point(|state| state.id.as_str() <= id);
         start..end
+    }
+
+    pub fn repair(&self, id: &str) -> Option<&RepairRule> {
+        self.repairs.iter().find(|repair| repair.id == id)
     }
 
     pub fn operators_needed_by(&self, operator: &str) -> &[String] {

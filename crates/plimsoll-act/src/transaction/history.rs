@@ -1,0 +1,62 @@
+//! What the journal says of each step.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::session::{Entry, Event};
+
+/// Of one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OfStep {
+    /// It was going to be done: it may have been.
+    pub intends: bool,
+    pub did: bool,
+    pub holds: bool,
+    /// Taken back.
+    pub undone: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    pub began: bool,
+    steps: BTreeMap<usize, OfStep>,
+}
+
+impl Progress {
+    pub fn of(entries: &[Entry]) -> Self {
+        let mut progress = Self::default();
+        for entry in entries {
+            match &entry.event {
+                Event::Began { .. } => progress.began = true,
+                Event::Intends { step, .. } => {
+                    // It is done again after it was taken back.
+                    let of = progress.steps.entry(*step).or_default();
+                    *of = OfStep { intends: true, ..OfStep::default() };
+                }
+                Event::Did { step, .. } | Event::Found { step, .. } => {
+                    progress.steps.entry(*step).or_default().did = true;
+                }
+                Event::Holds { step } => progress.steps.entry(*step).or_default().holds = true,
+                Event::Undid { step, .. } => {
+                    progress.steps.insert(*step, OfStep { undone: true, ..OfStep::default() });
+                }
+                _ => {}
+            }
+        }
+        progress
+    }
+
+    pub fn step(&self, number: usize) -> OfStep {
+        self.steps.get(&number).copied().unwrap_or_default()
+    }
+
+    /// Whether anything may have been changed that is not taken back.
+    pub fn touched(&self) -> bool {
+        self.steps.values().any(|step| step.intends || step.did)
+    }
+
+    /// Steps that were done or may have been, last first.
+    pub fn to_undo(&self) -> Vec<usize> {
+        let done = self.steps.iter().filter(|(_, step)| step.intends || step.did);
+        done.map(|(number, _)| *number).rev().collect()
+    }
+}

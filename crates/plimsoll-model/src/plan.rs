@@ -1,0 +1,311 @@
+//! A repair as a file that a person can read and trust: `plimsoll.plan/v1`. Nothing in it is secret:
+//! where a step writes a credential, the plan says what it is made of and who makes it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::diagnosis::{Cluster, Confidence, StateRef};
+use crate::{EntityId, Evidence, Time};
+
+pub const PLAN_SCHEMA: &str = "plimsoll.plan/v1";
+
+/// From here on somebody types the name of what is touched.
+pub const TYPED_FROM: u8 = 3;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// Always `plimsoll.plan/v1`.
+    pub schema: String,
+    /// SHA-256 of the plan without this line. `--apply` takes it.
+    pub digest: String,
+    /// Time of the reading that it rests on.
+    pub made_for: Option<Time>,
+    pub cluster: Cluster,
+    pub root: StateRef,
+    pub confidence: Confidence,
+    /// Id of the repair, as `plimsoll explain` knows it.
+    pub repair: String,
+    pub title: String,
+    pub reason: Reason,
+    /// Every root that was there: another one later makes the plan stale.
+    pub roots: Vec<StateRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<u64>,
+    /// The highest of its steps: 0 read, 1 one pod or request, 2 one object, 3 one node, 4 control plane
+    /// or pool, 5 data or quorum.
+    pub blast: u8,
+    /// It may be done while an update or a rollout is going on.
+    #[serde(default)]
+    pub during_rollout: bool,
+    /// Empty where there is no repair; `none` says why.
+    pub steps: Vec<Step>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub none: Option<String>,
+    /// Why it cannot be carried out as it is; what a person does by hand is no reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hindrances: Vec<String>,
+    /// How a person sees that it is mended.
+    pub verify: Vec<Verification>,
+    /// What must not be done here, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub never: Vec<String>,
+    /// When to stop, and whom to call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalate: Option<String>,
+}
+
+/// The diagnosis that the plan rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    pub summary: String,
+    pub explains: Vec<StateRef>,
+    pub evidence: Vec<Evidence>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// From 1.
+    pub number: usize,
+    pub title: String,
+    pub action: Action,
+    pub target: Target,
+    /// What changes, line by line: `- path: value` and `+ path: value`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diff: Vec<String>,
+    /// Must hold right before the step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub require: Vec<Condition>,
+    /// Must hold after it, within its time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<Condition>,
+    pub undo: Undo,
+    pub blast: u8,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permissions: Vec<Permission>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<u64>,
+    /// The same with `oc` or a shell, for who does it by hand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    pub rehearsal: Rehearsal,
+}
+
+/// What is touched, exactly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase", tag = "in")]
+pub enum Target {
+    Api(Object),
+    Node { name: String },
+    Bmc { host: String },
+    /// Somebody's hands, or nobody's: a step that only waits.
+    Nothing,
+}
+
+/// An object of the API.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Object {
+    /// Empty for the core group.
+    pub group: String,
+    pub version: String,
+    pub plural: String,
+    pub kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    pub name: String,
+    /// Absent while it does not exist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_version: Option<String>,
+    /// SHA-256 of what the decision rests on. When it moved, the plan is stale.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
+}
+
+impl Object {
+    pub fn entity(&self) -> EntityId {
+        EntityId {
+            kind: self.kind.clone(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+        }
+    }
+}
+
+/// What is done, in the smallest verbs. How, is in the targets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "do")]
+pub enum Action {
+    /// JSON patch, locked by uid and resourceVersion.
+    Patch {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subresource: Option<String>,
+        operations: Vec<Value>,
+    },
+    Create {
+        content: Content,
+    },
+    /// The data of a Secret or ConfigMap, made when it is written. The old object is kept in the
+    /// cluster, under another name.
+    Fill {
+        content: Content,
+    },
+    /// By uid.
+    Delete,
+    /// The next request of this node that the rule lets through; every other one is left alone.
+    Approve {
+        node: String,
+        signer: Signer,
+    },
+    WriteFile {
+        path: String,
+        mode: u32,
+        content: Content,
+    },
+    /// Moves files aside, into the folder of this session on the node.
+    Retire {
+        paths: Vec<String>,
+    },
+    Unit {
+        unit: String,
+        verb: UnitVerb,
+    },
+    Power {
+        to: Power,
+    },
+    EjectMedia,
+    /// Only waits for what is expected.
+    Wait,
+    /// A person does it, and says so.
+    Hand {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        run: Vec<String>,
+        expect: String,
+    },
+}
+
+/// What is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "from")]
+pub enum Content {
+    /// It stands here.
+    Plan { value: Value },
+    /// It is made when it is written, by this maker from these inputs, and stands nowhere.
+    Maker { maker: String, inputs: Value },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Signer {
+    Client,
+    Serving,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UnitVerb {
+    Start,
+    Stop,
+    Restart,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Power {
+    On,
+    Off,
+}
+
+/// How a step is taken back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum Undo {
+    /// The reverse patch; each operation tests first that nobody changed it since.
+    Patch { operations: Vec<Value> },
+    /// Deletes what was created, if it is still as it was made.
+    Delete,
+    /// Puts back what was kept before the touch.
+    Restore,
+    /// Does the opposite.
+    Reverse,
+    /// There is nothing to take back.
+    Nothing { because: String },
+    /// It cannot be taken back.
+    Impossible { because: String },
+}
+
+/// What must be true of a thing, in the language of the packs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Condition {
+    pub on: EntityId,
+    /// CEL over the facts of that thing.
+    pub that: String,
+    /// The same in words.
+    pub says: String,
+    /// Minutes to wait for it; 0 means that it holds at once.
+    #[serde(default)]
+    pub within: u64,
+}
+
+/// A right that a step and its undo need.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Permission {
+    pub verb: String,
+    pub group: String,
+    pub resource: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum Rehearsal {
+    /// The server does all but store it.
+    Server,
+    /// There is no dry run of this.
+    Impossible { because: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Verification {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    pub expect: String,
+}
+
+impl Plan {
+    /// With the digest of what it says.
+    pub fn sealed(mut self) -> Self {
+        self.digest = self.computed_digest();
+        self
+    }
+
+    /// Whether it is what it was when it was sealed.
+    pub fn is_intact(&self) -> bool {
+        self.schema == PLAN_SCHEMA && self.digest == self.computed_digest()
+    }
+
+    fn computed_digest(&self) -> String {
+        let bare = Plan { digest: String::new(), ..self.clone() };
+        // A struct without maps of other than text keys always becomes JSON.
+        sha256(&serde_json::to_vec(&bare).unwrap_or_default())
+    }
+
+    /// Whether anything would be done but by hand.
+    pub fn acts(&self) -> bool {
+        self.steps.iter().any(|step| !matches!(step.action, Action::Hand { .. }))
+    }
+
+    pub fn json_schema() -> Value {
+        crate::diagnosis::titled(schemars::schema_for!(Plan), PLAN_SCHEMA, "Plimsoll plan")
+    }
+}
+
+/// In lower-case hex.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

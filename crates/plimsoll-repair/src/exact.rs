@@ -1,0 +1,170 @@
+//! A draft and the objects as they are → exact steps: uid, resourceVersion, what changes, and how it is
+//! taken back.
+
+use std::collections::BTreeMap;
+
+use json_patch::{AddOperation, PatchOperation, RemoveOperation, ReplaceOperation, TestOperation};
+use plimsoll_model::EntityId;
+use plimsoll_model::plan::{Action, Content, Object, Plan, Step, Target, Undo, sha256};
+use serde_json::Value;
+
+use crate::guard;
+
+/// Objects of the plan as they were read; `None` for one that is proven not to exist.
+pub type Observed = BTreeMap<EntityId, Option<Value>>;
+
+/// Values in a diff are shown up to this length.
+const SHOWN: usize = 160;
+
+/// Fills in what only the objects themselves tell. What does not fit is a hindrance of the plan.
+pub fn exact(mut plan: Plan, observed: &Observed) -> Plan {
+    let mut hindrances = std::mem::take(&mut plan.hindrances);
+    // A later step of the plan sees what an earlier one will have made of the object.
+    let mut current: Observed = observed.clone();
+    for step in &mut plan.steps {
+        if let Err(why) = exact_step(step, observed, &mut current) {
+            hindrances.push(format!("step {}: {why}", step.number));
+        }
+    }
+    hindrances.dedup();
+    plan.hindrances = hindrances;
+    plan.sealed()
+}
+
+fn exact_step(step: &mut Step, observed: &Observed, current: &mut Observed) -> Result<(), String> {
+    let Target::Api(object) = &mut step.target else { return Ok(()) };
+    let entity = object.entity();
+    let Some(before) = current.get(&entity).cloned() else {
+        // Requests to be signed come to be while the plan is carried out.
+        return match step.action {
+            Action::Approve { .. } => Ok(()),
+            _ => Err(format!("{entity} was not read")),
+        };
+    };
+    match (&step.action, before) {
+        (Action::Create { .. }, Some(_)) => Err(format!("{entity} exists already")),
+        (Action::Create { content }, None) => {
+            step.diff = match content {
+                Content::Plan { value } => lines('+', "", value),
+                Content::Maker { maker, .. } => vec![format!("+ {entity}, made by {maker}")],
+            };
+            step.undo = Undo::Delete;
+            Ok(())
+        }
+        (_, None) => Err(format!("{entity} does not exist")),
+        (action, Some(before)) => {
+            if let Some(Some(seen)) = observed.get(&entity) {
+                identify(object, seen);
+            }
+            if let Some(owner) = guard::owner(&before) {
+                return Err(owner);
+            }
+            match action {
+                Action::Patch { operations, .. } => {
+                    let after = patched(&before, operations)?;
+                    step.diff = difference(&before, &after);
+                    if step.diff.is_empty() {
+                        return Err(format!("{entity} is that way already"));
+                    }
+                    step.undo = Undo::Patch { operations: reverse(&before, &after) };
+                    current.insert(entity, Some(after));
+                }
+                Action::Delete => {
+                    step.diff = vec![format!("- {entity}")];
+                    current.insert(entity, None);
+                }
+                Action::Fill { content: Content::Maker { maker, .. } } => {
+                    step.diff = vec![format!("~ data of {entity}, made by {maker}")];
+                }
+                _ => {}
+            }
+            Ok(())
+        }
+    }
+}
+
+fn identify(object: &mut Object, seen: &Value) {
+    let text = |path: &str| seen.pointer(path).and_then(Value::as_str).map(str::to_string);
+    object.uid = text("/metadata/uid");
+    object.resource_version = text("/metadata/resourceVersion");
+    object.decision = Some(decision(seen));
+}
+
+/// Of what people or controllers decide. Heartbeats, counters and who wrote what are left out.
+pub fn decision(object: &Value) -> String {
+    let mut bare = object.clone();
+    if let Some(map) = bare.as_object_mut() {
+        map.remove("status");
+        if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
+            let kept = ["name", "namespace", "uid", "labels", "annotations", "ownerReferences"];
+            metadata.retain(|key, _| kept.contains(&key.as_str()));
+        }
+    }
+    // Keys of a map are sorted, so that equal objects have equal texts.
+    sha256(bare.to_string().as_bytes())
+}
+
+pub fn patched(before: &Value, operations: &[Value]) -> Result<Value, String> {
+    let patch: json_patch::Patch = serde_json::from_value(Value::Array(operations.to_vec()))
+        .map_err(|error| format!("no JSON patch: {error}"))?;
+    let mut after = before.clone();
+    json_patch::patch(&mut after, &patch).map_err(|error| error.to_string())?;
+    Ok(after)
+}
+
+/// What leads from `after` back to `before`; each place is tested first.
+pub fn reverse(before: &Value, after: &Value) -> Vec<Value> {
+    let mut operations = Vec::new();
+    for operation in json_patch::diff(after, before).0 {
+        let test = match &operation {
+            PatchOperation::Replace(ReplaceOperation { path, .. })
+            | PatchOperation::Remove(RemoveOperation { path }) => {
+                let value = after.pointer(path.as_str()).cloned();
+                value.map(|value| TestOperation { path: path.clone(), value })
+            }
+            PatchOperation::Add(AddOperation { .. }) => None,
+            _ => None,
+        };
+        let test = test.map(PatchOperation::Test);
+        let both = test.into_iter().chain([operation]);
+        operations.extend(both.filter_map(|one| serde_json::to_value(one).ok()));
+    }
+    operations
+}
+
+/// Line by line, with the place of every value.
+pub fn difference(before: &Value, after: &Value) -> Vec<String> {
+    let mut shown = Vec::new();
+    for operation in json_patch::diff(before, after).0 {
+        match operation {
+            PatchOperation::Add(AddOperation { path, value }) => {
+                shown.extend(lines('+', path.as_str(), &value));
+            }
+            PatchOperation::Remove(RemoveOperation { path }) => {
+                let old = before.pointer(path.as_str()).cloned().unwrap_or_default();
+                shown.extend(lines('-', path.as_str(), &old));
+            }
+            PatchOperation::Replace(ReplaceOperation { path, value }) => {
+                let old = before.pointer(path.as_str()).cloned().unwrap_or_default();
+                shown.extend(lines('-', path.as_str(), &old));
+                shown.extend(lines('+', path.as_str(), &value));
+            }
+            _ => {}
+        }
+    }
+    shown
+}
+
+fn lines(sign: char, path: &str, value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            map.iter().flat_map(|(key, value)| lines(sign, &format!("{path}/{key}"), value)).collect()
+        }
+        value => {
+            let text = plimsoll_model::redact(&value.to_string());
+            let short: String = text.chars().take(SHOWN).collect();
+            let more = if short.len() < text.len() { "…" } else { "" };
+            vec![format!("{sign} {path}: {short}{more}")]
+        }
+    }
+}

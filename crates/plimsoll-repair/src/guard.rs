@@ -1,0 +1,98 @@
+//! What a step must never do, whoever wrote it. A pack is data and may be wrong; these rules are code.
+//!
+//! Each guard looks at one step and at the cluster as it is right before that step, and gives its
+//! reasons. What it cannot see it does not assume: an unknown quorum is no quorum.
+
+mod etcd;
+mod files;
+mod hosts;
+mod objects;
+mod order;
+
+use plimsoll_model::plan::{Plan, Step};
+use plimsoll_model::{Diagnosis, EntityId, FactBase, Value};
+use serde_json::Value as Json;
+
+pub use etcd::Members;
+pub use objects::owner;
+
+/// Why a step is refused.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refusal {
+    /// Of the guard: stable, for scripts and tests.
+    pub guard: &'static str,
+    pub why: String,
+}
+
+/// What a guard sees.
+pub struct Scene<'s> {
+    pub plan: &'s Plan,
+    pub step: &'s Step,
+    pub base: &'s FactBase,
+    /// Of now; absent where only objects were read.
+    pub diagnosis: Option<&'s Diagnosis>,
+    /// The object of the step as it is now.
+    pub object: Option<&'s Json>,
+    /// The user asked for this by name, and it is taken back by itself.
+    pub break_glass: bool,
+}
+
+type Guard = fn(&Scene) -> Vec<String>;
+
+const GUARDS: &[(&str, Guard)] = &[
+    ("order", order::lower_layer_first),
+    ("rollout", order::not_during_a_rollout),
+    ("quorum", etcd::quorum_survives),
+    ("one-master", etcd::one_master_at_a_time),
+    ("secret", objects::secrets_stay),
+    ("owner", objects::owned_elsewhere),
+    ("request", objects::requests_by_rule_only),
+    ("static-pod", objects::static_pods_stay),
+    ("status", objects::status_by_subresource),
+    ("annotations", objects::annotations_follow_the_disk),
+    ("dependencies", objects::metal3_after_its_dependencies),
+    ("host", hosts::no_host_for_anothers_sake),
+    ("file", files::only_known_files),
+    ("identity", files::no_admin_for_a_kubelet),
+];
+
+/// Everything that speaks against the step, sorted.
+pub fn refusals(scene: &Scene) -> Vec<Refusal> {
+    let of = |(guard, judge): &(&'static str, Guard)| {
+        let guard = *guard;
+        judge(scene).into_iter().map(move |why| Refusal { guard, why })
+    };
+    let mut found: Vec<Refusal> = GUARDS.iter().flat_map(of).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+impl<'s> Scene<'s> {
+    fn fact(&self, entity: &EntityId, path: &str) -> Option<&'s Value> {
+        crate::condition::fact(self.base, entity, path)
+    }
+
+    fn text(&self, entity: &EntityId, path: &str) -> Option<&'s str> {
+        self.fact(entity, path).and_then(Value::text)
+    }
+
+    fn flag(&self, entity: &EntityId, path: &str) -> Option<bool> {
+        match self.fact(entity, path) {
+            Some(Value::Bool(flag)) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    fn minor(&self) -> Option<i64> {
+        match self.fact(&EntityId::cluster(), "minor") {
+            Some(Value::Int(minor)) => Some(*minor),
+            _ => None,
+        }
+    }
+
+    /// Entities of a kind.
+    fn all(&self, kind: &'static str) -> impl Iterator<Item = &'s EntityId> {
+        self.base.entities.keys().filter(move |id| id.kind == kind)
+    }
+}

@@ -1,0 +1,200 @@
+//! etcd keeps its quorum, and masters are touched one after the other.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use plimsoll_model::plan::{Action, Plan, Power, Target, UnitVerb};
+use plimsoll_model::{EntityId, FactBase, Value};
+use regex::Regex;
+
+use super::Scene;
+
+/// How many members there are, and how many are well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Members {
+    pub all: u64,
+    pub well: u64,
+}
+
+#[expect(clippy::expect_used, reason = "a constant pattern, which a test uses")]
+static AVAILABLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:(\d+) of )?(\d+) members are available").expect("constant pattern")
+});
+
+impl Members {
+    /// By etcd's own word, else by its operator's; `None` where neither was heard.
+    pub fn of(base: &FactBase) -> Option<Self> {
+        let cluster = EntityId::cluster();
+        let number = |path: &str| match crate::condition::fact(base, &cluster, path) {
+            Some(Value::Int(number)) => u64::try_from(*number).ok(),
+            _ => None,
+        };
+        if let (Some(all), Some(well)) = (number("etcdMembers"), number("etcdHealthy")) {
+            return Some(Self { all, well });
+        }
+        let operator = EntityId::cluster_scoped("ClusterOperator", "etcd");
+        let said = crate::condition::fact(base, &operator, "details.EtcdMembersAvailable")?;
+        let found = AVAILABLE.captures(said.get("message")?.text()?)?;
+        let all: u64 = found.get(2)?.as_str().parse().ok()?;
+        let well = match found.get(1) {
+            Some(well) => well.as_str().parse().ok()?,
+            None => all,
+        };
+        Some(Self { all, well })
+    }
+
+    pub fn quorum(self) -> u64 {
+        self.all / 2 + 1
+    }
+
+    /// Whether one more may go.
+    pub fn can_lose_one(self) -> bool {
+        self.well > self.quorum()
+    }
+}
+
+/// A step that takes a machine or its containers down.
+enum Takes {
+    Machine(String),
+    /// Every machine of the control plane, one after the other.
+    Masters,
+    Nothing,
+}
+
+fn takes(scene: &Scene) -> Takes {
+    match (&scene.step.action, &scene.step.target) {
+        (Action::Power { to: Power::Off }, Target::Bmc { host }) => Takes::Machine(host.clone()),
+        (Action::Unit { unit, verb }, Target::Node { name }) => {
+            // Containers run on without their kubelet, but not without their runtime.
+            let is_runtime = unit.trim_end_matches(".service") == "crio";
+            match (is_runtime, verb) {
+                (true, UnitVerb::Stop | UnitVerb::Restart) => Takes::Machine(name.clone()),
+                _ => Takes::Nothing,
+            }
+        }
+        (Action::Patch { operations, .. }, Target::Api(object)) => {
+            let about = |path: &str, value: &dyn Fn(&serde_json::Value) -> bool| {
+                operations.iter().any(|one| {
+                    let at = one["path"].as_str().unwrap_or_default();
+                    let covers = at == path || path.starts_with(&format!("{at}/"));
+                    covers && (one["op"] == "remove" || value(&one["value"]))
+                })
+            };
+            let unpauses = || about("/spec/paused", &|value| value != &serde_json::json!(true));
+            let switches_off = || about("/spec/online", &|value| value == &serde_json::json!(false));
+            let reboots = || operations.iter().any(|one| super::hosts::asks_for_reboot(one));
+            match object.kind.as_str() {
+                "MachineConfigPool" if object.name == "master" && unpauses() => Takes::Masters,
+                "BareMetalHost" if switches_off() || reboots() => {
+                    Takes::Machine(object.name.clone())
+                }
+                _ => Takes::Nothing,
+            }
+        }
+        (Action::Delete, Target::Api(object)) if object.kind == "Node" => {
+            Takes::Machine(object.name.clone())
+        }
+        (Action::Create { .. }, Target::Api(object)) if object.kind == "MachineConfig" => {
+            // A rendered config is only a record; any other rolls out with reboots.
+            match object.name.starts_with("rendered-") || object.name.contains("-worker-") {
+                true => Takes::Nothing,
+                false => Takes::Masters,
+            }
+        }
+        (Action::WriteFile { path, .. }, Target::Node { name })
+            if path == "/run/machine-config-daemon-force" =>
+        {
+            Takes::Machine(name.clone())
+        }
+        _ => Takes::Nothing,
+    }
+}
+
+/// The Node of a machine, which may be known as a host.
+fn node_of(scene: &Scene, machine: &str) -> EntityId {
+    let host = scene.all("BareMetalHost").find(|id| id.name == machine);
+    let node = host.and_then(|host| scene.text(host, "node")).unwrap_or(machine);
+    EntityId::cluster_scoped("Node", node)
+}
+
+/// `None` where nobody tells.
+fn is_master(scene: &Scene, machine: &str) -> Option<bool> {
+    let by_node = scene.flag(&node_of(scene, machine), "controlPlane");
+    let host = scene.all("BareMetalHost").find(|id| id.name == machine);
+    by_node.or_else(|| host.and_then(|host| scene.flag(host, "controlPlane")))
+}
+
+pub fn quorum_survives(scene: &Scene) -> Vec<String> {
+    let members = Members::of(scene.base);
+    let margin = |what: &str| match members {
+        Some(members) if members.can_lose_one() => Vec::new(),
+        Some(Members { all, well }) => vec![format!(
+            "{what}, and etcd has {well} of {all} members well: one less and it has no quorum"
+        )],
+        None => vec![format!("{what}, and how many members of etcd are well is not known")],
+    };
+    match takes(scene) {
+        Takes::Nothing => Vec::new(),
+        Takes::Masters => margin("it reboots masters one after the other"),
+        Takes::Machine(machine) => match is_master(scene, &machine) {
+            Some(false) => Vec::new(),
+            // A master whose member is gone already takes nothing with it.
+            Some(true) if !runs_a_member(scene, &machine) => Vec::new(),
+            Some(true) => margin(&format!("it takes {machine} down, which runs etcd")),
+            None => margin(&format!("it takes {machine} down, which may run etcd")),
+        },
+    }
+}
+
+/// False only when etcd's own list has other members and none there.
+fn runs_a_member(scene: &Scene, machine: &str) -> bool {
+    let node = node_of(scene, machine);
+    let members: Vec<&EntityId> = scene.all("EtcdMember").collect();
+    members.is_empty()
+        || members.iter().any(|member| scene.text(member, "node") == Some(node.name.as_str()))
+}
+
+/// Masters that the plan touches from the inside or by their power.
+fn masters_of(scene: &Scene, plan: &Plan) -> BTreeSet<String> {
+    let touched = plan.steps.iter().filter_map(|step| match &step.target {
+        Target::Node { name } => Some(node_of(scene, name).name),
+        Target::Bmc { host } => Some(node_of(scene, host).name),
+        _ => None,
+    });
+    touched.filter(|name| is_master(scene, name) != Some(false)).collect()
+}
+
+pub fn one_master_at_a_time(scene: &Scene) -> Vec<String> {
+    let machine = match &scene.step.target {
+        Target::Node { name } => name,
+        Target::Bmc { host } => host,
+        _ => return Vec::new(),
+    };
+    // Looking and switching on disturbs nobody.
+    if matches!(scene.step.action, Action::Power { to: Power::On } | Action::EjectMedia) {
+        return Vec::new();
+    }
+    if is_master(scene, machine) == Some(false) {
+        return Vec::new();
+    }
+    let own = node_of(scene, machine);
+    let masters = masters_of(scene, scene.plan);
+    if masters.len() > 1 {
+        let names: Vec<&str> = masters.iter().map(String::as_str).collect();
+        return vec![format!("the plan touches several masters: {}", names.join(", "))];
+    }
+    // Of a node that is itself what is broken, nothing is lost.
+    if scene.plan.root.entity == own {
+        return Vec::new();
+    }
+    let is_down = |id: &&EntityId| {
+        **id != own
+            && scene.flag(id, "controlPlane") == Some(true)
+            && scene.text(id, "ready.status") != Some("True")
+    };
+    let down: Vec<&str> = scene.all("Node").filter(is_down).map(|id| id.name.as_str()).collect();
+    match down.is_empty() {
+        true => Vec::new(),
+        false => vec![format!("another master is not ready: {}", down.join(", "))],
+    }
+}

@@ -1,0 +1,71 @@
+//! Power of machines: only of the one that is broken, and never of one that works.
+
+use plimsoll_model::EntityId;
+use plimsoll_model::plan::{Action, Power, Target};
+use serde_json::{Value, json};
+
+use super::Scene;
+
+/// States of a host that has an operating system, and perhaps work, on it.
+const IN_USE: [&str; 3] = ["provisioned", "externally provisioned", "provisioning"];
+
+/// An annotation that makes the host's controller reboot it.
+pub fn asks_for_reboot(operation: &Value) -> bool {
+    let path = operation["path"].as_str().unwrap_or_default();
+    let whole = path == "/metadata/annotations"
+        && operation["value"].as_object().is_some_and(|map| {
+            map.keys().any(|key| key.starts_with("reboot.metal3.io"))
+        });
+    let one = path.starts_with("/metadata/annotations/reboot.metal3.io");
+    operation["op"] != "remove" && (whole || one)
+}
+
+pub fn no_host_for_anothers_sake(scene: &Scene) -> Vec<String> {
+    let (host, what) = match (&scene.step.action, &scene.step.target) {
+        (Action::Power { to }, Target::Bmc { host }) => {
+            (host, if *to == Power::On { "switched on" } else { "switched off" })
+        }
+        (Action::Patch { operations, .. }, Target::Api(object))
+            if object.kind == "BareMetalHost" =>
+        {
+            let sets = |value: Value| {
+                let is_it = |one: &&Value| one["path"] == "/spec/online" && one["value"] == value;
+                operations.iter().any(|one| is_it(&one))
+            };
+            match () {
+                () if operations.iter().any(asks_for_reboot) => (&object.name, "rebooted"),
+                () if sets(json!(false)) => (&object.name, "switched off"),
+                () if sets(json!(true)) => (&object.name, "switched on"),
+                () => return Vec::new(),
+            }
+        }
+        (Action::Delete, Target::Api(object)) if object.kind == "BareMetalHost" => {
+            (&object.name, "wiped and switched off")
+        }
+        _ => return Vec::new(),
+    };
+    let Some(id) = scene.all("BareMetalHost").find(|id| id.name == *host) else {
+        // A machine that the cluster does not know is the user's to name.
+        return Vec::new();
+    };
+    let is_root = scene.plan.root.entity == *id || is_its_node(scene, id);
+    let is_master = scene.flag(id, "controlPlane");
+    let state = scene.text(id, "state").unwrap_or("unknown");
+    let joined = scene.flag(id, "joined") == Some(true);
+    let mut why = Vec::new();
+    if !is_root && is_master != Some(false) {
+        why.push(format!("{host} would be {what} for the sake of {}, and it is a master", scene.plan.root.entity));
+    }
+    if !is_root && (IN_USE.contains(&state) || joined) {
+        why.push(format!("{host} would be {what}, and it is {state}"));
+    }
+    if is_root && joined && scene.flag(id, "nodeReady") == Some(true) && what != "switched on" {
+        why.push(format!("{host} would be {what}, and its node is ready"));
+    }
+    why
+}
+
+fn is_its_node(scene: &Scene, host: &EntityId) -> bool {
+    let root = &scene.plan.root.entity;
+    root.kind == "Node" && scene.text(host, "node") == Some(root.name.as_str())
+}

@@ -1,0 +1,218 @@
+//! Objects of the API that are not ours to change, and changes that would not be what they seem.
+
+use plimsoll_model::EntityId;
+use plimsoll_model::plan::{Action, Object, Target};
+use serde_json::Value;
+
+use super::Scene;
+
+const MCO: &str = "openshift-machine-config-operator";
+
+/// Secrets that a controller is known to make again: namespace, name, and from which release on.
+/// Proven by reading its source; all others are gone when they are gone.
+const RECREATED: &[(&str, &str, i64)] = &[
+    ("openshift-kube-apiserver", "localhost-serving-cert-certkey", 14),
+    ("openshift-kube-apiserver", "service-network-serving-certkey", 14),
+    ("openshift-kube-apiserver", "external-loadbalancer-serving-certkey", 14),
+    ("openshift-kube-apiserver", "internal-loadbalancer-serving-certkey", 14),
+    ("openshift-kube-apiserver", "localhost-recovery-serving-certkey", 14),
+    (MCO, "machine-config-server-tls", 19),
+];
+
+fn object<'s>(scene: &Scene<'s>) -> Option<&'s Object> {
+    match &scene.step.target {
+        Target::Api(object) => Some(object),
+        _ => None,
+    }
+}
+
+fn operations<'s>(scene: &Scene<'s>) -> &'s [Value] {
+    match &scene.step.action {
+        Action::Patch { operations, .. } => operations,
+        _ => &[],
+    }
+}
+
+fn path(operation: &Value) -> &str {
+    operation["path"].as_str().unwrap_or_default()
+}
+
+/// Whether a patch at `place` reaches `path` or anything below it.
+fn reaches(place: &str, path: &str) -> bool {
+    let below = |outer: &str, inner: &str| {
+        inner == outer || inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
+    };
+    below(path, place) || below(place, path)
+}
+
+pub fn secrets_stay(scene: &Scene) -> Vec<String> {
+    let Some(object) = object(scene) else { return Vec::new() };
+    if object.kind != "Secret" {
+        return Vec::new();
+    }
+    let entity = object.entity();
+    let empties = operations(scene).iter().any(|one| reaches(path(one), "/data"));
+    match scene.step.action {
+        Action::Delete => match proven_recreator(scene, object) {
+            Ok(()) => Vec::new(),
+            Err(why) => vec![why],
+        },
+        Action::Patch { .. } if empties => {
+            vec![format!("the data of {entity} is not patched by hand: a plan holds no credentials")]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn proven_recreator(scene: &Scene, object: &Object) -> Result<(), String> {
+    let entity = object.entity();
+    let namespace = object.namespace.as_deref().unwrap_or_default();
+    let known = RECREATED.iter().find(|row| (row.0, row.1) == (namespace, object.name.as_str()));
+    let Some((_, _, from)) = known else {
+        return Err(format!("nothing is known to make {entity} again: it would be gone for good"));
+    };
+    match scene.minor() {
+        None => Err(format!("whether this release makes {entity} again is not known")),
+        Some(minor) if minor < *from => {
+            let why = format!("4.{minor} does not make {entity} again, only 4.{from} and later");
+            Err(format!("{why}: it would be gone for good"))
+        }
+        // Its controller runs only where there are MachineSets.
+        Some(_) if namespace == MCO && scene.all("MachineSet").next().is_none() => {
+            Err(format!("without a MachineSet nobody makes {entity} again"))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Who else writes the object, so that a change here would be taken back or fought over.
+pub fn owner(object: &Value) -> Option<String> {
+    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let kind = object["kind"].as_str().unwrap_or("object");
+    let text = |part: &str, key: &str| {
+        object["metadata"][part].get(key).and_then(Value::as_str).map(str::to_string)
+    };
+    let marks = [
+        ("labels", "argocd.argoproj.io/instance", "Argo CD"),
+        ("annotations", "argocd.argoproj.io/tracking-id", "Argo CD"),
+        ("labels", "kustomize.toolkit.fluxcd.io/name", "Flux"),
+        ("labels", "helm.toolkit.fluxcd.io/name", "Flux"),
+        ("annotations", "policy.open-cluster-management.io/policy", "a hub's policy"),
+    ];
+    let git = marks.iter().find_map(|(part, key, who)| Some((who, text(part, key)?)));
+    if let Some((who, what)) = git {
+        return Some(format!(
+            "{kind}/{name} is kept by {who} ({what}): change it there, or it is changed back"
+        ));
+    }
+    let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+    let controller = owners.into_iter().find(|owner| owner["controller"] == true);
+    // Deleting what its owner makes again is what restarts are made of.
+    controller.filter(|_| kind != "Pod").map(|owner| {
+        let of = |key: &str| owner[key].as_str().unwrap_or("?").to_string();
+        format!("{kind}/{name} belongs to {}/{}: change that", of("kind"), of("name"))
+    })
+}
+
+pub fn owned_elsewhere(scene: &Scene) -> Vec<String> {
+    let changes = matches!(
+        scene.step.action,
+        Action::Patch { subresource: None, .. } | Action::Fill { .. } | Action::Delete
+    );
+    let found = scene.object.filter(|_| changes).and_then(owner);
+    found.into_iter().collect()
+}
+
+pub fn requests_by_rule_only(scene: &Scene) -> Vec<String> {
+    let is_request = object(scene).is_some_and(|one| one.kind == "CertificateSigningRequest");
+    let is_deletion = matches!(scene.step.action, Action::Delete);
+    match is_request && !is_deletion {
+        true => vec!["requests are approved one by one and by rule, never by a patch".into()],
+        false => Vec::new(),
+    }
+}
+
+pub fn static_pods_stay(scene: &Scene) -> Vec<String> {
+    let Some(object) = object(scene).filter(|one| one.kind == "Pod") else { return Vec::new() };
+    if !matches!(scene.step.action, Action::Delete) {
+        return vec![format!("{} is not changed: whoever made it makes it as it was", object.entity())];
+    }
+    let mark = "kubernetes.io/config.mirror";
+    let by_object = scene.object.map(|pod| pod["metadata"]["annotations"][mark].is_string());
+    let is_mirror = by_object.or(scene.flag(&object.entity(), "mirror"));
+    match is_mirror {
+        Some(false) => Vec::new(),
+        Some(true) => vec![format!(
+            "{} is the mirror of a static pod: deleting it restarts nothing, and hides the pod",
+            object.entity()
+        )],
+        None => vec![format!("whether {} is a static pod is not known", object.entity())],
+    }
+}
+
+/// A plain patch of a status is dropped without a word.
+pub fn status_by_subresource(scene: &Scene) -> Vec<String> {
+    let Action::Patch { subresource, operations } = &scene.step.action else { return Vec::new() };
+    let touches = operations.iter().any(|one| reaches(path(one), "/status"));
+    match (touches, subresource.as_deref()) {
+        (true, None) => vec!["a status is changed by its subresource; this would be ignored".into()],
+        _ => Vec::new(),
+    }
+}
+
+const MACHINE_CONFIG: &str = "/metadata/annotations/machineconfiguration.openshift.io~1";
+
+/// What a node says of its config is true of its disk, or the daemon finds the difference and stops.
+pub fn annotations_follow_the_disk(scene: &Scene) -> Vec<String> {
+    let Some(object) = object(scene).filter(|one| one.kind == "Node") else { return Vec::new() };
+    let node = object.entity();
+    let mut why = Vec::new();
+    for operation in operations(scene) {
+        let place = path(operation);
+        if reaches(place, "/metadata/annotations") && !place.starts_with("/metadata/annotations/") {
+            why.push(format!("all annotations of {node} would be replaced"));
+        }
+        let Some(name) = place.strip_prefix(MACHINE_CONFIG) else { continue };
+        if !["currentConfig", "desiredConfig", "state"].contains(&name) {
+            continue;
+        }
+        let wanted = operation["value"].as_str().unwrap_or_default();
+        let disk = scene.text(&node, "diskConfig");
+        match (name, disk) {
+            ("state", _) => {}
+            (_, Some(disk)) if disk == wanted => {}
+            (_, Some(disk)) => why.push(format!(
+                "the disk of {node} has {disk}, not {wanted}: the daemon would find the difference and stop"
+            )),
+            (_, None) => why.push(format!(
+                "what the disk of {node} has is not known: read it over ssh first"
+            )),
+        }
+    }
+    why
+}
+
+pub fn metal3_after_its_dependencies(scene: &Scene) -> Vec<String> {
+    let Some(object) = object(scene) else { return Vec::new() };
+    let is_metal3 = object.namespace.as_deref() == Some("openshift-machine-api")
+        && object.name.starts_with("metal3")
+        && ["Pod", "Deployment"].contains(&object.kind.as_str());
+    if !is_metal3 {
+        return Vec::new();
+    }
+    let is_bad = |name: &&str| {
+        let operator = EntityId::cluster_scoped("ClusterOperator", name);
+        scene.text(&operator, "available.status") != Some("True")
+            || scene.text(&operator, "degraded.status") == Some("True")
+    };
+    let names = ["etcd", "kube-apiserver", "kube-controller-manager"];
+    let bad: Vec<&str> = names.into_iter().filter(|name| is_bad(&name)).collect();
+    match bad.is_empty() {
+        true => Vec::new(),
+        false => vec![format!(
+            "{} would not come back: {} is not healthy",
+            object.entity(),
+            bad.join(", ")
+        )],
+    }
+}

@@ -1,0 +1,15 @@
+//! From a root cause to a plan, and what speaks against a step of it. Pure: plans are made of facts and
+//! of objects that somebody else read, and the guards judge what they are shown.
+
+mod condition;
+mod draft;
+mod exact;
+pub mod guard;
+mod outcome;
+mod resource;
+
+pub use condition::{Answer, holds};
+pub use draft::{Choice, Unplanned, choose, draft};
+pub use exact::{Observed, decision, exact, reverse};
+pub use outcome::{Judged, judge};
+pub use resource::resource;
