@@ -1,0 +1,285 @@
+//! Objects of the API as a target: locked by uid and resourceVersion, rehearsed by the server itself.
+//!
+//! What was there is kept in a file of the session; of a Secret the copy stays in the cluster, under
+//! another name, so that no credential comes to lie anywhere it did not lie before.
+
+mod ask;
+mod keep;
+mod lease;
+mod rights;
+
+use std::path::PathBuf;
+
+use http::Method;
+use plimsoll_model::plan::{Action, Content, Object, Step, Target as Where, Undo};
+use plimsoll_repair::{applied, decision};
+use serde_json::{Value, json};
+
+use crate::make::{Made, Makers};
+use crate::target::{Kept, Sight, Standing, Target, Trouble};
+pub use ask::Api;
+pub use lease::{Held, Lease};
+pub use rights::missing_rights;
+
+/// Who the server writes down as the one who changed something.
+pub const MANAGER: &str = "plimsoll";
+
+pub struct ApiTarget<'a> {
+    pub api: &'a Api,
+    /// Of this session: what was there before.
+    pub kept: PathBuf,
+    /// Digest of the plan.
+    pub session: String,
+    pub makers: &'a dyn Makers,
+}
+
+impl Target for ApiTarget<'_> {
+    fn look(&self, step: &Step) -> Result<Sight, Trouble> {
+        let object = object(step)?;
+        let now = self.api.get(object)?;
+        let standing = self.standing(step, object, now.as_ref())?;
+        let hash = now.as_ref().map(decision).unwrap_or_default();
+        let shown = now.filter(|_| object.kind != "Secret");
+        Ok(Sight { standing, hash, object: shown })
+    }
+
+    fn rehearse(&self, step: &Step) -> Result<(), Trouble> {
+        let object = object(step)?;
+        let answer = self.send(step, object, true)?;
+        // A field that the server does not know is dropped without a word: then nothing would change.
+        if let (Action::Patch { operations, .. }, Some(answer)) = (&step.action, &answer)
+            && let Some(lost) = operations.iter().find(|one| !applied(answer, one))
+        {
+            let path = lost["path"].as_str().unwrap_or_default();
+            let why = format!("the server drops this change: {path} of {}", object.entity());
+            return Err(Trouble::Refused(why));
+        }
+        Ok(())
+    }
+
+    fn keep(&self, step: &Step) -> Result<Vec<Kept>, Trouble> {
+        let object = object(step)?;
+        let Some(now) = self.api.get(object)? else { return Ok(Vec::new()) };
+        let kept = match object.kind.as_str() {
+            "Secret" => keep::in_cluster(self, step.number, object, &now)?,
+            _ => keep::in_file(self, step.number, object, &now)?,
+        };
+        Ok(vec![kept])
+    }
+
+    fn act(&self, step: &Step) -> Result<String, Trouble> {
+        let object = object(step)?;
+        self.send(step, object, false)?;
+        let entity = object.entity();
+        Ok(match step.action {
+            Action::Create { .. } => format!("{entity} created"),
+            Action::Delete => format!("{entity} deleted"),
+            _ => format!("{entity} changed"),
+        })
+    }
+
+    fn undo(&self, step: &Step) -> Result<String, Trouble> {
+        let object = object(step)?;
+        let entity = object.entity();
+        match &step.undo {
+            Undo::Patch { operations } => {
+                let now = self.present(object)?;
+                let patch = locked(operations, &now);
+                self.api.patch(object, subresource(step), &patch, false).map_err(|trouble| {
+                    match trouble {
+                        // A test of the patch failed: it is not as this plan left it.
+                        Trouble::Failed(why) => Trouble::Stale(format!(
+                            "{entity} was changed since, and is left as it is: {why}"
+                        )),
+                        other => other,
+                    }
+                })?;
+                Ok(format!("{entity} is as it was"))
+            }
+            Undo::Delete => {
+                let now = self.present(object)?;
+                if now.pointer(MARK_POINTER).and_then(Value::as_str) != Some(&self.mark(step)) {
+                    let why = format!("{entity} is not the one that this plan made");
+                    return Err(Trouble::Stale(why));
+                }
+                self.api.delete(object, &now, false)?;
+                Ok(format!("{entity} deleted again"))
+            }
+            Undo::Restore => keep::restore(self, step, object),
+            _ => Err(Trouble::Failed(format!("{entity}: there is no way back"))),
+        }
+    }
+}
+
+/// On what a plan made: which plan and step.
+const MARK: &str = "plimsoll.io/made-by";
+const MARK_POINTER: &str = "/metadata/annotations/plimsoll.io~1made-by";
+
+fn object(step: &Step) -> Result<&Object, Trouble> {
+    match &step.target {
+        Where::Api(object) => Ok(object),
+        _ => Err(Trouble::Failed("this step is none of the API's".into())),
+    }
+}
+
+fn subresource(step: &Step) -> Option<&str> {
+    match &step.action {
+        Action::Patch { subresource, .. } => subresource.as_deref(),
+        _ => None,
+    }
+}
+
+/// With the resourceVersion that was just seen: whoever was faster wins, and this stops.
+fn locked(operations: &[Value], now: &Value) -> Vec<Value> {
+    let mut patch = operations.to_vec();
+    let metadata = &now["metadata"];
+    patch.push(json!({"op": "test", "path": "/metadata/uid", "value": metadata["uid"]}));
+    let version = &metadata["resourceVersion"];
+    patch.push(json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version}));
+    patch
+}
+
+impl ApiTarget<'_> {
+    fn mark(&self, step: &Step) -> String {
+        let short: String = self.session.chars().take(12).collect();
+        format!("{short}.{}", step.number)
+    }
+
+    fn present(&self, object: &Object) -> Result<Value, Trouble> {
+        let found = self.api.get(object)?;
+        found.ok_or_else(|| Trouble::Stale(format!("{} is gone", object.entity())))
+    }
+
+    /// Where the step stands, by what is there.
+    fn standing(
+        &self,
+        step: &Step,
+        object: &Object,
+        now: Option<&Value>,
+    ) -> Result<Standing, Trouble> {
+        let entity = object.entity();
+        let elsewhere = |why: String| Standing::Elsewhere(why);
+        let is_other = |now: &Value| {
+            let uid = now.pointer("/metadata/uid").and_then(Value::as_str);
+            object.uid.is_some() && object.uid.as_deref() != uid
+        };
+        Ok(match (&step.action, now) {
+            (Action::Create { .. }, None) => Standing::Ahead,
+            (Action::Create { .. }, Some(now)) => {
+                let mark = now.pointer(MARK_POINTER).and_then(Value::as_str);
+                match mark == Some(&self.mark(step)) {
+                    true => Standing::Done,
+                    false => elsewhere(format!("{entity} exists already")),
+                }
+            }
+            (Action::Delete, None) => Standing::Done,
+            // What its owner made again is another one.
+            (Action::Delete, Some(now)) if is_other(now) => Standing::Done,
+            (Action::Delete, Some(now)) if now.pointer("/metadata/deletionTimestamp").is_some() => {
+                Standing::Done
+            }
+            (_, None) => elsewhere(format!("{entity} is gone")),
+            (_, Some(now)) if is_other(now) => {
+                elsewhere(format!("{entity} is another one than the plan was made for"))
+            }
+            (Action::Patch { operations, .. }, Some(now)) => {
+                let done = operations.iter().all(|one| applied(now, one));
+                let same = object.decision.as_ref().is_none_or(|known| *known == decision(now));
+                match (done, same || self.was_touched_before(step)) {
+                    (true, _) => Standing::Done,
+                    (false, true) => Standing::Ahead,
+                    (false, false) => elsewhere(format!("{entity} changed since the plan was made")),
+                }
+            }
+            (Action::Fill { .. }, Some(now)) => {
+                let mark = now.pointer(MARK_POINTER).and_then(Value::as_str);
+                match mark == Some(&self.mark(step)) {
+                    true => Standing::Done,
+                    false => Standing::Ahead,
+                }
+            }
+            (Action::Delete, Some(_)) => Standing::Ahead,
+            (action, _) => {
+                return Err(Trouble::Failed(format!("{action:?} is no verb of the API")));
+            }
+        })
+    }
+
+    /// An earlier step of the same plan changes the same object: then it is as that step left it.
+    fn was_touched_before(&self, step: &Step) -> bool {
+        let Where::Api(object) = &step.target else { return false };
+        self.api.touched().contains(&(object.entity(), step.number))
+    }
+
+    /// Does it, or lets the server rehearse it.
+    fn send(&self, step: &Step, object: &Object, dry: bool) -> Result<Option<Value>, Trouble> {
+        match &step.action {
+            Action::Patch { subresource, operations } => {
+                let now = self.present(object)?;
+                let patch = locked(operations, &now);
+                self.api.patch(object, subresource.as_deref(), &patch, dry).map(Some)
+            }
+            Action::Create { content } => {
+                // What is made of credentials is made once, when it is written.
+                if dry && matches!(content, Content::Maker { .. }) {
+                    return Ok(None);
+                }
+                let mut value = self.made(content)?.into_object(&object.entity().to_string())?;
+                identify(&mut value, object);
+                value["metadata"]["annotations"][MARK] = self.mark(step).into();
+                self.api.create(object, &value, dry).map(Some)
+            }
+            Action::Fill { content } => {
+                if dry && matches!(content, Content::Maker { .. }) {
+                    return Ok(None);
+                }
+                let mut now = self.present(object)?;
+                let made = self.made(content)?.into_object(&object.entity().to_string())?;
+                for part in ["data", "stringData", "binaryData", "type"] {
+                    if let Some(value) = made.get(part) {
+                        now[part] = value.clone();
+                    }
+                }
+                now["metadata"]["annotations"][MARK] = self.mark(step).into();
+                self.api.replace(object, &now, dry).map(Some)
+            }
+            Action::Delete => {
+                let now = self.present(object)?;
+                self.api.delete(object, &now, dry).map(|()| None)
+            }
+            action => Err(Trouble::Failed(format!("{action:?} is no verb of the API"))),
+        }
+    }
+
+    fn made(&self, content: &Content) -> Result<Made, Trouble> {
+        match content {
+            Content::Plan { value } => Ok(Made::object(value.clone())),
+            Content::Maker { maker, inputs } => self.makers.make(maker, inputs),
+        }
+    }
+}
+
+/// The name and kind are the plan's, whatever the content says.
+fn identify(value: &mut Value, object: &Object) {
+    let version = match object.group.is_empty() {
+        true => object.version.clone(),
+        false => format!("{}/{}", object.group, object.version),
+    };
+    value["apiVersion"] = version.into();
+    value["kind"] = object.kind.clone().into();
+    if !value["metadata"].is_object() {
+        value["metadata"] = json!({});
+    }
+    value["metadata"]["name"] = object.name.clone().into();
+    if let Some(namespace) = &object.namespace {
+        value["metadata"]["namespace"] = namespace.clone().into();
+    }
+    if !value["metadata"]["annotations"].is_object() {
+        value["metadata"]["annotations"] = json!({});
+    }
+}
+
+/// `POST` where an object comes to be, `PUT` where it is there.
+fn method(exists: bool) -> Method {
+    if exists { Method::PUT } else { Method::POST }
+}
