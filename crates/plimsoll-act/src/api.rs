@@ -10,12 +10,11 @@ mod rights;
 
 use std::path::PathBuf;
 
-use http::Method;
 use plimsoll_model::plan::{Action, Content, Object, Step, Target as Where, Undo};
 use plimsoll_repair::{applied, decision};
 use serde_json::{Value, json};
 
-use crate::make::{Made, Makers};
+use crate::made::{Made, Makers};
 use crate::target::{Kept, Sight, Standing, Target, Trouble};
 pub use ask::Api;
 pub use lease::{Held, Lease};
@@ -38,7 +37,7 @@ impl Target for ApiTarget<'_> {
         let object = object(step)?;
         let now = self.api.get(object)?;
         let standing = self.standing(step, object, now.as_ref())?;
-        let hash = now.as_ref().map(decision).unwrap_or_default();
+        let hash = now.as_ref().map(|now| decision(now, &[])).unwrap_or_default();
         let shown = now.filter(|_| object.kind != "Secret");
         Ok(Sight { standing, hash, object: shown })
     }
@@ -184,8 +183,8 @@ impl ApiTarget<'_> {
             }
             (Action::Patch { operations, .. }, Some(now)) => {
                 let done = operations.iter().all(|one| applied(now, one));
-                let same = object.decision.as_ref().is_none_or(|known| *known == decision(now));
-                match (done, same || self.was_touched_before(step)) {
+                let seen = decision(now, &object.decides);
+                match (done, object.decision.as_ref().is_none_or(|known| *known == seen)) {
                     (true, _) => Standing::Done,
                     (false, true) => Standing::Ahead,
                     (false, false) => elsewhere(format!("{entity} changed since the plan was made")),
@@ -203,12 +202,6 @@ impl ApiTarget<'_> {
                 return Err(Trouble::Failed(format!("{action:?} is no verb of the API")));
             }
         })
-    }
-
-    /// An earlier step of the same plan changes the same object: then it is as that step left it.
-    fn was_touched_before(&self, step: &Step) -> bool {
-        let Where::Api(object) = &step.target else { return false };
-        self.api.touched().contains(&(object.entity(), step.number))
     }
 
     /// Does it, or lets the server rehearse it.
@@ -277,9 +270,4 @@ fn identify(value: &mut Value, object: &Object) {
     if !value["metadata"]["annotations"].is_object() {
         value["metadata"]["annotations"] = json!({});
     }
-}
-
-/// `POST` where an object comes to be, `PUT` where it is there.
-fn method(exists: bool) -> Method {
-    if exists { Method::PUT } else { Method::POST }
 }

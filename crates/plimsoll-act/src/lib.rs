@@ -2,10 +2,14 @@
 //! rehearse, keep what is there, write down what is going to be done, do it, write down that it is done,
 //! see that it holds. Killed at any instant, it goes on or back from its journal.
 
+mod api;
 mod journal;
+mod made;
 mod target;
 mod transaction;
 
-pub use journal::{Journal, Log, Unwritable};
+pub use api::{Api, ApiTarget, Held, Lease, MANAGER, missing_rights};
+pub use journal::{Journal, Log, Unreadable, Unwritable};
+pub use made::{Made, Makers};
 pub use target::{Kept, Sight, Standing, Target, Targets, Trouble};
 pub use transaction::{Consent, Ended, Look, Pace, Transaction, World};

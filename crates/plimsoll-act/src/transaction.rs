@@ -13,7 +13,7 @@ use plimsoll_repair::guard::{self, Scene};
 use plimsoll_repair::{Answer, holds, judge};
 
 use crate::journal::{Log, Unwritable};
-use crate::target::{Standing, Target, Targets, Trouble};
+use crate::target::{Standing, Targets, Trouble};
 use history::Progress;
 
 /// The cluster as it is now.

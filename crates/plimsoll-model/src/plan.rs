@@ -119,7 +119,10 @@ pub struct Object {
     pub uid: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_version: Option<String>,
-    /// SHA-256 of what the decision rests on. When it moved, the plan is stale.
+    /// What the decision rests on, as JSON pointers; empty for all but status and bookkeeping.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decides: Vec<String>,
+    /// SHA-256 of that. When it moved, the plan is stale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
 }

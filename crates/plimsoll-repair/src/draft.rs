@@ -210,7 +210,9 @@ impl<'w> Writer<'w> {
         let object = |name: &String| -> Result<Object, String> {
             let name = text(name)?;
             let entity: EntityId = name.parse().map_err(|_| format!("'{name}' is no object"))?;
-            resource(&entity).ok_or_else(|| format!("{} is no kind that plans touch", entity.kind))
+            let object = resource(&entity);
+            let object = object.map(|object| Object { decides: rule.decides.clone(), ..object });
+            object.ok_or_else(|| format!("{} is no kind that plans touch", entity.kind))
         };
         let (action, target) = match &rule.verb {
             // What a person is told may have holes; what is done may not.

@@ -56,6 +56,7 @@ fn exact_step(step: &mut Step, observed: &Observed, current: &mut Observed) -> R
             if let Some(Some(seen)) = observed.get(&entity) {
                 identify(object, seen);
             }
+            object.decision = Some(decision(&before, &object.decides));
             if let Some(owner) = guard::owner(&before) {
                 return Err(owner);
             }
@@ -87,11 +88,17 @@ fn identify(object: &mut Object, seen: &Value) {
     let text = |path: &str| seen.pointer(path).and_then(Value::as_str).map(str::to_string);
     object.uid = text("/metadata/uid");
     object.resource_version = text("/metadata/resourceVersion");
-    object.decision = Some(decision(seen));
 }
 
-/// Of what people or controllers decide. Heartbeats, counters and who wrote what are left out.
-pub fn decision(object: &Value) -> String {
+/// Of what people or controllers decide: the fields that are named, or all. Heartbeats, counters and who
+/// wrote what are left out.
+pub fn decision(object: &Value, fields: &[String]) -> String {
+    if !fields.is_empty() {
+        let uid = object.pointer("/metadata/uid");
+        let named = fields.iter().map(|field| object.pointer(field));
+        let all: Vec<Option<&Value>> = [uid].into_iter().chain(named).collect();
+        return sha256(serde_json::json!(all).to_string().as_bytes());
+    }
     let mut bare = object.clone();
     if let Some(map) = bare.as_object_mut() {
         map.remove("status");
@@ -110,6 +117,22 @@ pub fn patched(before: &Value, operations: &[Value]) -> Result<Value, String> {
     let mut after = before.clone();
     json_patch::patch(&mut after, &patch).map_err(|error| error.to_string())?;
     Ok(after)
+}
+
+/// Whether an object already is as the operation would leave it.
+pub fn applied(object: &Value, operation: &Value) -> bool {
+    let path = operation["path"].as_str().unwrap_or_default();
+    let value = &operation["value"];
+    match (operation["op"].as_str(), path.strip_suffix("/-")) {
+        (Some("remove"), _) => object.pointer(path).is_none(),
+        (Some("add"), Some(list)) => {
+            let items = object.pointer(list).and_then(Value::as_array);
+            items.is_some_and(|items| items.contains(value))
+        }
+        (Some("add" | "replace"), _) => object.pointer(path) == Some(value),
+        // A test changes nothing.
+        _ => true,
+    }
 }
 
 /// What leads from `after` back to `before`; each place is tested first.

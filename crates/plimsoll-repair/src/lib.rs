@@ -10,6 +10,6 @@ mod resource;
 
 pub use condition::{Answer, holds};
 pub use draft::{Choice, Unplanned, choose, draft};
-pub use exact::{Observed, decision, exact, reverse};
+pub use exact::{Observed, applied, decision, exact, reverse};
 pub use outcome::{Judged, judge};
 pub use resource::resource;

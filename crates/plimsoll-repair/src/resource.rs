@@ -53,6 +53,7 @@ pub fn resource(entity: &EntityId) -> Option<Object> {
         name: entity.name.clone(),
         uid: None,
         resource_version: None,
+        decides: Vec::new(),
         decision: None,
     })
 }

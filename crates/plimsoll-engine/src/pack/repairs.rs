@@ -31,7 +31,7 @@ const VERBS: &[&str] = &[
 ];
 /// What a step of any verb may have.
 const STEP_KEYS: &[&str] =
-    &["title", "each", "of", "where", "when", "require", "expect", "blast", "minutes", "commands"];
+    &["title", "each", "of", "where", "when", "require", "expect", "blast", "minutes", "commands", "decides"];
 
 /// How a root is put right.
 #[derive(Debug)]
@@ -71,6 +71,8 @@ pub struct StepRule {
     pub blast: u8,
     pub minutes: Option<u64>,
     pub commands: Vec<String>,
+    /// Fields of the object that the decision rests on; empty for all.
+    pub decides: Vec<String>,
 }
 
 /// One step for each item of a fact, or for each thing of a kind; `{each}` is its text or name.
@@ -227,6 +229,7 @@ impl<'n> Loader<'n> {
             blast,
             minutes: fields.number("minutes", &mut self.errors),
             commands: fields.texts("commands", &mut self.errors),
+            decides: fields.texts("decides", &mut self.errors),
         })
     }
 

@@ -1,0 +1,46 @@
+//! Rights for the plan and for taking it back, reviewed before the first step.
+
+use std::collections::BTreeSet;
+
+use plimsoll_model::plan::{Permission, Plan};
+use serde_json::{Value, json};
+
+use super::Api;
+use crate::target::Trouble;
+
+/// What the lock needs beside the steps.
+fn of_the_lock() -> impl Iterator<Item = Permission> {
+    ["get", "create", "update"].into_iter().map(|verb| Permission {
+        verb: verb.into(),
+        group: "coordination.k8s.io".into(),
+        resource: "leases".into(),
+        namespace: Some("kube-system".into()),
+        name: None,
+    })
+}
+
+/// Those that the server says this user lacks, sorted.
+pub fn missing_rights(api: &Api, plan: &Plan) -> Result<Vec<Permission>, Trouble> {
+    let of_steps = plan.steps.iter().flat_map(|step| step.permissions.iter().cloned());
+    let all: BTreeSet<Permission> = of_steps.chain(of_the_lock()).collect();
+    let mut missing = Vec::new();
+    for right in all {
+        let (resource, subresource) =
+            right.resource.split_once('/').unwrap_or((&right.resource, ""));
+        let review = json!({
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": {
+                "verb": right.verb, "group": right.group, "resource": resource,
+                "subresource": subresource,
+                "namespace": right.namespace.as_deref().unwrap_or_default(),
+                "name": right.name.as_deref().unwrap_or_default(),
+            }},
+        });
+        let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+        let answer = api.post(path, &review)?;
+        if answer.pointer("/status/allowed").and_then(Value::as_bool) != Some(true) {
+            missing.push(right);
+        }
+    }
+    Ok(missing)
+}
