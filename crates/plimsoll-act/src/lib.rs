@@ -5,11 +5,13 @@
 mod api;
 mod journal;
 mod made;
+mod pretend;
 mod target;
 mod transaction;
 
 pub use api::{Api, ApiTarget, Held, Lease, MANAGER, missing_rights};
 pub use journal::{Journal, Log, Unreadable, Unwritable};
 pub use made::{Made, Makers};
+pub use pretend::{Pretend, Things};
 pub use target::{Kept, Sight, Standing, Target, Targets, Trouble};
 pub use transaction::{Consent, Ended, Look, Pace, Transaction, World};

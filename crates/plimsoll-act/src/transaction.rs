@@ -7,7 +7,7 @@ mod undo;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::plan::{Action, Condition, Plan, Step, TYPED_FROM, Target as Where};
-use plimsoll_model::session::{Event, Outcome};
+use plimsoll_model::session::{Entry, Event, Outcome};
 use plimsoll_model::{Diagnosis, FactBase};
 use plimsoll_repair::guard::{self, Scene};
 use plimsoll_repair::{Answer, holds, judge};
@@ -37,6 +37,8 @@ pub trait Consent {
     fn did(&self, step: &Step) -> bool;
     /// What is going on.
     fn hears(&self, text: &str);
+    /// Whether it should end after this step.
+    fn wants_to_stop(&self) -> bool;
 }
 
 /// How long to wait, and how often to look.
@@ -175,11 +177,15 @@ impl Transaction<'_> {
     fn steps(&mut self, before: &Look) -> Result<(), Halt> {
         for step in &self.plan.steps {
             let progress = Progress::of(self.log.entries()).step(step.number);
-            if progress.holds {
+            if progress.holds || progress.skipped {
                 continue;
             }
+            self.may_go_on(step.number)?;
             if !progress.did {
                 self.step(step, &before.diagnosis, progress.intends)?;
+            }
+            if Progress::of(self.log.entries()).step(step.number).skipped {
+                continue;
             }
             self.await_expected(step)?;
             self.log.append(Event::Holds { step: step.number })?;
@@ -192,6 +198,13 @@ impl Transaction<'_> {
         let number = step.number;
         let told = format!("step {number} of {}: {}", self.plan.steps.len(), step.title);
         self.consent.hears(&told);
+        if !step.unless.is_empty() {
+            let base = self.world.glance().map_err(|why| Halt::Failed(number, why))?;
+            if unmet(&base, &step.unless).is_empty() {
+                let says = "not needed any more".to_string();
+                return Ok(self.log.append(Event::Skipped { step: number, says })?);
+            }
+        }
         match &step.action {
             Action::Wait => return Ok(()),
             Action::Hand { .. } => {
@@ -231,11 +244,18 @@ impl Transaction<'_> {
         target.rehearse(step).map_err(|trouble| halt(number, trouble))?;
         if step.blast >= TYPED_FROM {
             let name = touched_name(step, self.plan);
-            if !self.consent.names(step, &name) {
-                let why = format!("nobody typed '{name}'");
-                return Err(Halt::Refused(number, vec![why]));
+            let is_it = |entry: &Entry| match &entry.event {
+                Event::Confirmed { name: known, .. } => *known == name,
+                _ => false,
+            };
+            // One name is typed once a session.
+            if !self.log.entries().iter().any(is_it) {
+                if !self.consent.names(step, &name) {
+                    let why = format!("nobody typed '{name}'");
+                    return Err(Halt::Refused(number, vec![why]));
+                }
+                self.log.append(Event::Confirmed { step: number, name })?;
             }
-            self.log.append(Event::Confirmed { step: number, name })?;
         }
         for kept in target.keep(step).map_err(|trouble| halt(number, trouble))? {
             let event = Event::Kept { step: number, place: kept.place, sha256: kept.sha256 };
@@ -278,7 +298,15 @@ impl Transaction<'_> {
                 return Err(Halt::Failed(step.number, why));
             }
             self.consent.hears(&format!("waiting: {}", unmet.join("; ")));
+            self.may_go_on(step.number)?;
             std::thread::sleep(self.pace.poll);
+        }
+    }
+
+    fn may_go_on(&self, number: usize) -> Result<(), Halt> {
+        match self.consent.wants_to_stop() {
+            true => Err(Halt::Failed(number, "stopped by you".into())),
+            false => Ok(()),
         }
     }
 
@@ -314,6 +342,9 @@ impl Transaction<'_> {
                 }
                 Outcome::Fixed => {}
                 _ => self.consent.hears(&format!("not yet: {}", judged.says)),
+            }
+            if self.consent.wants_to_stop() {
+                return self.ended(Outcome::Stopped, format!("stopped by you; {}", judged.says));
             }
             std::thread::sleep(self.pace.poll);
         }

@@ -25,22 +25,17 @@ fn without_empty_asides(mut text: String) -> String {
     text
 }
 
-/// For what is going to be done: every fact known, or the name of the first that is not. `each` is what
-/// a step is repeated for.
+/// For what is going to be done: every fact known, or the name of the first that is not. `other` knows
+/// what is no fact of the entity.
 pub fn fill_known(
     template: &str,
     id: &EntityId,
     entity: Option<&Entity>,
-    each: Option<&dyn Fn(&str) -> Option<String>>,
+    other: &dyn Fn(&str) -> Option<String>,
 ) -> Result<String, String> {
     let mut missing = None;
     let text = replace(template, |path| {
-        let known = match (path.strip_prefix("each"), each) {
-            (Some(rest), Some(each)) if rest.is_empty() || rest.starts_with('.') => {
-                each(rest.trim_start_matches('.'))
-            }
-            _ => Some(lookup(path, id, entity)).filter(|text| text != UNKNOWN && text != NONE),
-        };
+        let known = other(path).or_else(|| fact(path, id, entity));
         known.unwrap_or_else(|| {
             missing.get_or_insert_with(|| path.to_string());
             String::new()

@@ -77,6 +77,9 @@ pub struct Step {
     /// Must hold right before the step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub require: Vec<Condition>,
+    /// Where all of these hold right before it, it is not needed and left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unless: Vec<Condition>,
     /// Must hold after it, within its time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Condition>,

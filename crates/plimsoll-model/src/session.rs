@@ -34,6 +34,8 @@ pub enum Event {
     /// It is going to be done. What was there has this hash.
     Intends { step: usize, before: String },
     Did { step: usize, after: String, says: String },
+    /// It was not needed any more.
+    Skipped { step: usize, says: String },
     /// It was found to be done already.
     Found { step: usize, after: String },
     Failed { step: usize, why: String },

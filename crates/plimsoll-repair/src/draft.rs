@@ -1,5 +1,7 @@
 //! A root and its repair → a plan without what only the objects themselves can tell.
 
+use std::collections::BTreeMap;
+
 use plimsoll_engine::pack::{ConditionRule, ContentRule, Each, RepairRule, StepRule, VerbRule};
 use plimsoll_engine::predicate::{Predicate, Truth};
 use plimsoll_engine::{Pack, rules, summary};
@@ -17,6 +19,9 @@ use crate::resource::resource;
 const PROOFS: usize = 3;
 /// Steps that one rule may become.
 const MOST_REPEATED: usize = 64;
+
+/// What only the user knows, from `--set KEY=VALUE`.
+pub type Answers = BTreeMap<String, String>;
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,10 +80,11 @@ pub fn draft(
     base: &FactBase,
     diagnosis: &Diagnosis,
     root: &Root,
+    answers: &Answers,
 ) -> Result<Plan, Unplanned> {
     let named = root.repairs.first().ok_or_else(|| Unplanned::NoRepair(root.state()))?;
     let rule = pack.repair(&named.id).ok_or_else(|| Unplanned::NoRepair(root.state()))?;
-    let writer = Writer { base, root, entity: base.entities.get(&root.entity) };
+    let writer = Writer { base, root, answers, entity: base.entities.get(&root.entity) };
     let mut hindrances = Vec::new();
     let mut steps = Vec::new();
     for step in &rule.steps {
@@ -87,6 +93,7 @@ pub fn draft(
             Err(why) => hindrances.push(why),
         }
     }
+    once_each(&mut steps);
     for (number, step) in (1..).zip(&mut steps) {
         step.number = number;
     }
@@ -118,6 +125,22 @@ pub fn draft(
     })
 }
 
+/// Two nodes may lack the same config, and one node may have asked ten times.
+fn once_each(steps: &mut Vec<Step>) {
+    let mut seen: Vec<(String, Target)> = Vec::new();
+    steps.retain(|step| {
+        let what = match &step.action {
+            Action::Create { .. } => "create".into(),
+            Action::Hand { .. } | Action::Wait => step.title.clone(),
+            action => serde_json::to_string(action).unwrap_or_default(),
+        };
+        let key = (what, step.target.clone());
+        let is_new = !seen.contains(&key);
+        seen.extend(is_new.then_some(key));
+        is_new
+    });
+}
+
 fn verification(rule: &RepairRule, writer: &Writer) -> Vec<Verification> {
     let told = |text: &String| writer.told(text);
     let one = |rule: &plimsoll_engine::pack::VerifyRule| Verification {
@@ -130,6 +153,7 @@ fn verification(rule: &RepairRule, writer: &Writer) -> Vec<Verification> {
 struct Writer<'w> {
     base: &'w FactBase,
     root: &'w Root,
+    answers: &'w Answers,
     entity: Option<&'w Entity>,
 }
 
@@ -158,11 +182,17 @@ impl<'w> Writer<'w> {
 
     /// For what is going to be done: everything known.
     fn filled(&self, text: &str, item: Option<&Item>) -> Result<String, String> {
-        let each = |path: &str| item.and_then(|item| item.text(path));
-        let each: Option<&dyn Fn(&str) -> Option<String>> =
-            item.is_some().then_some(&each as &dyn Fn(&str) -> Option<String>);
-        summary::fill_known(text, &self.root.entity, self.entity, each)
-            .map_err(|path| format!("'{path}' of {} is not known from this data", self.root.entity))
+        let other = |path: &str| match (path.strip_prefix("set."), path.strip_prefix("each")) {
+            (Some(key), _) => self.answers.get(key).cloned(),
+            (None, Some(rest)) => item.and_then(|item| item.text(rest.trim_start_matches('.'))),
+            (None, None) => None,
+        };
+        summary::fill_known(text, &self.root.entity, self.entity, &other).map_err(|path| {
+            match path.strip_prefix("set.") {
+                Some(key) => format!("only you know it: give it as --set {key}=VALUE"),
+                None => format!("'{path}' of {} is not known from this data", self.root.entity),
+            }
+        })
     }
 
     fn is(&self, predicate: &Predicate, item: Option<&Item>) -> bool {
@@ -276,6 +306,7 @@ impl<'w> Writer<'w> {
             rehearsal: rehearsal(&action),
             diff: shown(&action, &target),
             require: self.conditions(&rule.require, item)?,
+            unless: self.conditions(&rule.unless, item)?,
             expect: self.conditions(&rule.expect, item)?,
             action,
             target,

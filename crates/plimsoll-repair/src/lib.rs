@@ -9,7 +9,7 @@ mod outcome;
 mod resource;
 
 pub use condition::{Answer, holds};
-pub use draft::{Choice, Unplanned, choose, draft};
-pub use exact::{Observed, applied, decision, exact, reverse};
+pub use draft::{Answers, Choice, Unplanned, choose, draft};
+pub use exact::{Observed, applied, decision, exact, patched, reverse};
 pub use outcome::{Judged, judge};
 pub use resource::resource;

@@ -17,8 +17,10 @@ mod json;
 mod knowledge;
 mod markdown;
 mod moves;
+mod plan;
 mod ring;
 mod safe;
+mod session;
 mod text;
 mod when;
 mod words;
@@ -36,6 +38,8 @@ pub use json::json;
 pub use knowledge::{index_markdown, list_text};
 pub use markdown::markdown;
 pub use moves::moves_text;
+pub use plan::{plan_markdown, plan_text, short};
+pub use session::{session_markdown, session_text};
 pub use text::{EvidenceShown, TextOptions, text};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// A file that is being written: half of it is worth nothing.
@@ -17,6 +18,10 @@ pub enum Outcome {
     Found,
     /// 3: not provable from this data, or not all of it could be read.
     NotProvable,
+    /// 4: the plan is not true any more.
+    Stale,
+    /// 5: a guard, a right or a lock does not allow it.
+    Refused,
 }
 
 /// How a command ended when it could not do its work.
@@ -45,6 +50,20 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
+/// While something is being changed, the first Ctrl-C only asks.
+static CHANGING: AtomicBool = AtomicBool::new(false);
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// From here on, or from here on no more, a step is finished before the program ends.
+pub fn changing(is: bool) {
+    CHANGING.store(is, Ordering::SeqCst);
+}
+
+/// Somebody wants it to end.
+pub fn is_asked_to_stop() -> bool {
+    ASKED.load(Ordering::SeqCst)
+}
+
 /// Notes what has to go when the program is interrupted; `None` when it is done.
 pub fn unfinished(file: Option<&Path>) {
     *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = file.map(Path::to_path_buf);
@@ -56,7 +75,11 @@ pub fn end_on_interrupt() {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
             return;
         };
-        if let Some(code) = runtime.block_on(interrupted()) {
+        while let Some(code) = runtime.block_on(interrupted()) {
+            if CHANGING.load(Ordering::SeqCst) && !ASKED.swap(true, Ordering::SeqCst) {
+                anstream::eprintln!("\nthis step is finished first; once more ends it at once");
+                continue;
+            }
             let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(file) = unfinished.take() {
                 let _ = fs_err::remove_file(file);
@@ -85,6 +108,8 @@ pub fn finish(result: Result<Outcome, Failure>) -> ExitCode {
         Ok(Outcome::Fine) => ExitCode::from(0),
         Ok(Outcome::Found) => ExitCode::from(1),
         Ok(Outcome::NotProvable) => ExitCode::from(3),
+        Ok(Outcome::Stale) => ExitCode::from(4),
+        Ok(Outcome::Refused) => ExitCode::from(5),
         Err(failure) => {
             anstream::eprintln!("error: {failure}");
             ExitCode::from(match failure {

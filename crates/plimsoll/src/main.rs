@@ -7,6 +7,7 @@ mod commands;
 mod config;
 mod documents;
 mod exit;
+mod fixing;
 mod knowledge;
 mod live;
 mod mend;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let result = match &args.command {
         Command::Diagnose(diagnose) => commands::diagnose::run(diagnose),
         Command::Check(check) => commands::check::run(check),
+        Command::Fix(fix) => commands::fix::run(fix),
         Command::Capture(capture) => commands::capture::run(capture),
         Command::Explain(explain) => commands::explain::run(explain),
         Command::Knowledge(knowledge) => commands::knowledge::run(&knowledge.verb),

@@ -11,6 +11,7 @@ pub struct OfStep {
     pub intends: bool,
     pub did: bool,
     pub holds: bool,
+    pub skipped: bool,
     /// Taken back.
     pub undone: bool,
 }
@@ -36,6 +37,9 @@ impl Progress {
                     progress.steps.entry(*step).or_default().did = true;
                 }
                 Event::Holds { step } => progress.steps.entry(*step).or_default().holds = true,
+                Event::Skipped { step, .. } => {
+                    progress.steps.entry(*step).or_default().skipped = true;
+                }
                 Event::Undid { step, .. } => {
                     progress.steps.insert(*step, OfStep { undone: true, ..OfStep::default() });
                 }

@@ -31,7 +31,7 @@ const VERBS: &[&str] = &[
 ];
 /// What a step of any verb may have.
 const STEP_KEYS: &[&str] =
-    &["title", "each", "of", "where", "when", "require", "expect", "blast", "minutes", "commands", "decides"];
+    &["title", "each", "of", "where", "when", "require", "unless", "expect", "blast", "minutes", "commands", "decides"];
 
 /// How a root is put right.
 #[derive(Debug)]
@@ -67,6 +67,8 @@ pub struct StepRule {
     /// Only where this holds.
     pub when: Option<Predicate>,
     pub require: Vec<ConditionRule>,
+    /// Where all of these hold by then, the step is left out.
+    pub unless: Vec<ConditionRule>,
     pub expect: Vec<ConditionRule>,
     pub blast: u8,
     pub minutes: Option<u64>,
@@ -225,6 +227,7 @@ impl<'n> Loader<'n> {
             each,
             when: self.condition_of(&fields, "when", &["self", "cluster"]),
             require: self.conditions(&fields, "require"),
+            unless: self.conditions(&fields, "unless"),
             expect,
             blast,
             minutes: fields.number("minutes", &mut self.errors),
@@ -437,6 +440,8 @@ impl<'n> Loader<'n> {
             let first = path.split('.').next().unwrap_or_default();
             match (first, &step.each) {
                 ("name" | "kind" | "namespace", _) => {}
+                // The user's answer, given by `--set`.
+                ("set", _) if path.starts_with("set.") => {}
                 ("each", Some(_)) => {}
                 ("each", None) => {
                     let message = "'{each}' is for a step with 'each' or 'of'";

@@ -4,6 +4,7 @@ mod capture;
 mod check;
 mod diagnose;
 mod explain;
+mod fix;
 mod knowledge;
 mod reach;
 
@@ -13,6 +14,7 @@ pub use capture::Capture;
 pub use check::{Check, CheckOutput, Example, LivePart};
 pub use diagnose::{Diagnose, Output, ShownEvidence};
 pub use explain::Explain;
+pub use fix::{Fix, PlanOutput};
 pub use knowledge::{Knowledge, KnowledgeVerb, OfPacks, Pages, Test};
 pub use reach::Reach;
 
@@ -28,6 +30,7 @@ pub struct Args {
 pub enum Command {
     Diagnose(Diagnose),
     Check(Check),
+    Fix(Fix),
     Capture(Capture),
     Explain(Explain),
     Knowledge(Knowledge),

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 /// How live sources are reached.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Reach {
     /// The kubeconfig to use, in place of $KUBECONFIG and ~/.kube/config
     #[arg(long, value_name = "FILE")]

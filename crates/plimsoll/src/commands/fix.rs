@@ -1,0 +1,311 @@
+//! `plimsoll fix`: the plan, and what is done with it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plimsoll_act::{Api, Ended, Held, Lease, Log, Pace, Transaction, missing_rights};
+use plimsoll_model::diagnosis::Diagnosis;
+use plimsoll_model::plan::{Permission, Plan, Target};
+use plimsoll_model::session::{Event, Outcome as Became, SESSION_SCHEMA, Session};
+use plimsoll_repair::{Answers, Choice, Observed, Unplanned};
+
+use crate::args::{Fix, PlanOutput};
+use crate::exit::{self, Failure, Outcome};
+use crate::fixing::console::Console;
+use crate::fixing::hands::{Hands, NoMakers};
+use crate::fixing::state::{Begun, State};
+use crate::fixing::world::Site;
+use crate::live;
+use crate::output::{note, print, text_options};
+
+pub fn run(args: &Fix) -> Result<Outcome, Failure> {
+    let (choice, sources) = names(&args.names);
+    let site = Site::new(args, sources)?;
+    let state = State::open(args.state.as_deref())?;
+    match &args.apply {
+        Some(digest) => apply(args, &site, &state, digest),
+        None if args.resume || args.rollback => go_on(args, &site, &state),
+        None => show(args, &site, &state, &choice),
+    }
+}
+
+/// The first name is a root where it is a number or has the form of an id; the rest are sources.
+fn names(names: &[PathBuf]) -> (Choice, Vec<PathBuf>) {
+    let Some((first, rest)) = names.split_first() else { return (Choice::First, Vec::new()) };
+    let text = first.to_str().unwrap_or_default();
+    if let Ok(number) = text.parse::<usize>() {
+        return (Choice::Number(number), rest.to_vec());
+    }
+    let (entity, id) = text.rsplit_once(':').map_or((None, text), |(a, b)| (Some(a), b));
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    let is_id = id.contains('-') && id.trim().bytes().all(plain);
+    let of_entity = entity.is_none_or(|entity| entity.contains('/'));
+    match is_id && of_entity && !first.exists() {
+        true => (Choice::Name(text.into()), rest.to_vec()),
+        false => (Choice::First, names.to_vec()),
+    }
+}
+
+fn answers(args: &Fix) -> Result<Answers, Failure> {
+    let one = |text: &String| {
+        let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty())?;
+        Some((key.to_string(), value.to_string()))
+    };
+    let wrong = |text: &String| Failure::Usage(format!("--set {text}: give KEY=VALUE"));
+    args.set.iter().map(|text| one(text).ok_or_else(|| wrong(text))).collect()
+}
+
+fn show(args: &Fix, site: &Site, state: &State, choice: &Choice) -> Result<Outcome, Failure> {
+    let answers = answers(args)?;
+    let (base, diagnosis) = site.examine()?;
+    let planned = plimsoll_repair::choose(&diagnosis, choice)
+        .and_then(|root| plimsoll_repair::draft(&site.pack, &base, &diagnosis, root, &answers));
+    let plan = match planned {
+        Ok(plan) => plan,
+        Err(why) => return no_plan(args, &diagnosis, &why),
+    };
+    let mut plan = match site.connect() {
+        Ok(Some(api)) => plimsoll_repair::exact(plan.clone(), &observe(&api, &plan)),
+        Ok(None) => hindered(plan, "it was made from an archive: give kube:CONTEXT for one that can be carried out"),
+        // An API that does not answer is a finding, and plans by hand are for that.
+        Err(Failure::Unreadable(why)) => hindered(plan, &why),
+        Err(failure) => return Err(failure),
+    };
+    if let Some(before) = state.failed_before(&plan) {
+        let why = format!("it was tried on the same thing and ended {before:?}: --again to try it again");
+        if !args.again {
+            plan = hindered(plan, &why);
+        }
+    }
+    if let Some(file) = &args.save {
+        state.save(&plan, file)?;
+    }
+    state.remember(&plan)?;
+    print(&match args.output {
+        PlanOutput::Json => plimsoll_report::json(&plan),
+        PlanOutput::Markdown => plimsoll_report::plan_markdown(&plan),
+        PlanOutput::Text => plimsoll_report::plan_text(&plan, &text_options(&args.talk)),
+    })?;
+    let others = diagnosis.roots.len() - 1;
+    if others > 0 {
+        note(&args.talk, &format!("hint: {others} more to fix; 'plimsoll diagnose' lists them"));
+    }
+    if plan.acts() && plan.hindrances.is_empty() {
+        let short = plimsoll_report::short(&plan);
+        note(&args.talk, &format!("hint: plimsoll fix --apply {short} carries it out"));
+    }
+    Ok(Outcome::Found)
+}
+
+fn hindered(mut plan: Plan, why: &str) -> Plan {
+    if plan.acts() {
+        plan.hindrances.push(why.into());
+    }
+    plan.sealed()
+}
+
+/// Objects of the plan as they are. What cannot be read is missing, and becomes a hindrance.
+fn observe(api: &Api, plan: &Plan) -> Observed {
+    let mut observed = Observed::new();
+    for step in &plan.steps {
+        if let Target::Api(object) = &step.target
+            && let Ok(found) = api.get(object)
+        {
+            observed.insert(object.entity(), found);
+        }
+    }
+    observed
+}
+
+fn no_plan(args: &Fix, diagnosis: &Diagnosis, why: &Unplanned) -> Result<Outcome, Failure> {
+    let (text, outcome) = match why {
+        Unplanned::Healthy => ("Nothing to fix: the cluster is healthy.".into(), Outcome::Fine),
+        Unplanned::NoRoot => {
+            let text = format!("Nothing to plan for: {}.", diagnosis.reason);
+            (text, Outcome::NotProvable)
+        }
+        Unplanned::NoSuchRoot(known) => {
+            let known = known.join("\n  ");
+            return Err(Failure::Usage(format!("no such root; there are:\n  {known}")));
+        }
+        Unplanned::NoRepair(state) => {
+            let text = format!(
+                "No pack knows a repair of {} ({}). 'plimsoll explain {}' tells what is known of it.",
+                state.id, state.entity, state.id
+            );
+            (text, Outcome::Found)
+        }
+    };
+    match args.output {
+        PlanOutput::Json => print(&plimsoll_report::json(&serde_json::json!({
+            "schema": plimsoll_model::plan::PLAN_SCHEMA, "steps": [], "none": text,
+        })))?,
+        _ => print(&format!("{text}\n"))?,
+    }
+    Ok(outcome)
+}
+
+fn refused(args: &Fix, why: &[String]) -> Result<Outcome, Failure> {
+    note(&args.talk, &format!("refused: {}", why.join("\nrefused: ")));
+    Ok(Outcome::Refused)
+}
+
+fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome, Failure> {
+    let plan = state.plan(digest, args.plan.as_deref())?;
+    if !plan.is_intact() {
+        return refused(args, &["the plan was changed after it was made".into()]);
+    }
+    if !plan.acts() && plan.steps.is_empty() {
+        return refused(args, &["there is nothing in this plan that could be done".into()]);
+    }
+    if !plan.hindrances.is_empty() {
+        return refused(args, &plan.hindrances);
+    }
+    if let (Some(before), false) = (state.failed_before(&plan), args.again) {
+        let why = format!("it was tried on the same thing and ended {before:?}; --again tries it again");
+        return refused(args, &[why]);
+    }
+    let Some(_lock) = state.lock()? else {
+        return refused(args, &["another 'plimsoll fix' is at work on this machine".into()]);
+    };
+    let api = site.connect()?;
+    if let Some(api) = &api {
+        let missing = missing_rights(api, &plan).map_err(|t| Failure::Unreadable(t.to_string()))?;
+        if !missing.is_empty() {
+            return refused(args, &missing.iter().map(lacking).collect::<Vec<_>>());
+        }
+    }
+    let _lease = match lease(api.as_ref(), &plan) {
+        Ok(lease) => lease,
+        Err(why) => return refused(args, &[why]),
+    };
+    let begun = state.begin(&plan, live::clock)?;
+    carry_out(args, site, api.as_ref(), begun, false)
+}
+
+fn lacking(right: &Permission) -> String {
+    let Permission { verb, group, resource, namespace, name } = right;
+    let group = if group.is_empty() { "core" } else { group };
+    let place = namespace.as_ref().map(|space| format!(" in {space}")).unwrap_or_default();
+    let name = name.as_ref().map(|name| format!(" '{name}'")).unwrap_or_default();
+    format!("no right to {verb} {resource}.{group}{name}{place}")
+}
+
+fn lease<'a>(api: Option<&'a Api>, plan: &Plan) -> Result<Option<Lease<'a>>, String> {
+    let Some(api) = api else { return Ok(None) };
+    match Lease::take(api, &plan.digest, live::clock) {
+        Ok(lease) => Ok(Some(lease)),
+        Err(Held::By(who)) => {
+            let short: String = who.chars().take(12).collect();
+            Err(format!("another session is at work on this cluster: {short}"))
+        }
+        Err(Held::Trouble(trouble)) => Err(format!("the lease cannot be taken: {trouble}")),
+    }
+}
+
+fn go_on(args: &Fix, site: &Site, state: &State) -> Result<Outcome, Failure> {
+    let Some(_lock) = state.lock()? else {
+        return refused(args, &["another 'plimsoll fix' is at work on this machine".into()]);
+    };
+    let begun = state.begun(args.session.as_deref(), live::clock)?;
+    if !begun.plan.is_intact() {
+        return refused(args, &["the plan of this session was changed".into()]);
+    }
+    let last = begun.journal.entries().iter().rev().find_map(|entry| match &entry.event {
+        Event::Ended { outcome, .. } => Some(*outcome),
+        _ => None,
+    });
+    let over = match last {
+        Some(Became::Fixed) if args.resume => Some("it is fixed: there is nothing to go on with"),
+        Some(Became::RolledBack) => Some("it was taken back: 'plimsoll fix' makes a new plan"),
+        _ => None,
+    };
+    if let Some(why) = over {
+        return refused(args, &[why.into()]);
+    }
+    let api = site.connect()?;
+    let _lease = match lease(api.as_ref(), &begun.plan) {
+        Ok(lease) => lease,
+        Err(why) => return refused(args, &[why]),
+    };
+    carry_out(args, site, api.as_ref(), begun, args.rollback)
+}
+
+fn carry_out(
+    args: &Fix,
+    site: &Site,
+    api: Option<&Api>,
+    mut begun: Begun,
+    back: bool,
+) -> Result<Outcome, Failure> {
+    let hands = Hands::new(api, &begun.plan, &begun.folder, &NoMakers);
+    let console = Console::new(args);
+    let mut transaction = Transaction {
+        plan: &begun.plan,
+        targets: &hands,
+        world: site,
+        consent: &console,
+        log: &mut begun.journal,
+        pace: Pace {
+            poll: Duration::from_secs(args.poll),
+            settle: Duration::from_secs(args.settle),
+            dwell: Duration::from_secs(args.dwell),
+            ..Pace::default()
+        },
+        break_glass: false,
+        by: user(),
+    };
+    exit::changing(true);
+    let ended = match back {
+        true => transaction.roll_back(),
+        false => transaction.apply(),
+    };
+    exit::changing(false);
+    let ended = ended.map_err(|error| Failure::Unreadable(error.to_string()))?;
+    record(args, &begun, &ended)
+}
+
+/// Who it is, for the record.
+fn user() -> String {
+    let named = ["SUDO_USER", "USER", "LOGNAME"].iter().find_map(std::env::var_os);
+    named.and_then(|name| name.into_string().ok()).unwrap_or_else(|| "unknown".into())
+}
+
+fn record(args: &Fix, begun: &Begun, ended: &Ended) -> Result<Outcome, Failure> {
+    let entries = begun.journal.entries().to_vec();
+    let touched = entries.iter().any(|entry| matches!(entry.event, Event::Intends { .. }));
+    let stopped = if touched { Became::Stopped } else { Became::Untouched };
+    let (outcome, says, code) = match ended {
+        Ended::With(Became::Fixed, says) => (Became::Fixed, says.clone(), Outcome::Fine),
+        Ended::With(outcome, says) => (*outcome, says.clone(), Outcome::Found),
+        Ended::Stale(why) => (stopped, format!("the plan is stale: {why}"), Outcome::Stale),
+        Ended::Refused(why) => (stopped, format!("refused: {}", why.join("; ")), Outcome::Refused),
+    };
+    let next = match outcome {
+        Became::Stopped => vec![
+            "plimsoll fix --resume goes on".into(),
+            "plimsoll fix --rollback takes it back".into(),
+        ],
+        Became::Improved | Became::Unchanged => vec!["plimsoll diagnose tells what is left".into()],
+        Became::PartlyRolledBack | Became::Worse => {
+            vec!["plimsoll fix --rollback tries again to take it back".into()]
+        }
+        _ => Vec::new(),
+    };
+    let session = Session {
+        schema: SESSION_SCHEMA.into(),
+        plan: begun.plan.digest.clone(),
+        title: begun.plan.title.clone(),
+        root: begun.plan.root.clone(),
+        outcome,
+        says,
+        entries,
+        next,
+    };
+    print(&match args.output {
+        PlanOutput::Json => plimsoll_report::json(&session),
+        PlanOutput::Markdown => plimsoll_report::session_markdown(&session),
+        PlanOutput::Text => plimsoll_report::session_text(&session, &text_options(&args.talk)),
+    })?;
+    Ok(code)
+}

@@ -1,0 +1,63 @@
+//! The person at the console, or the words that were given in their place.
+
+use std::io::{BufRead, IsTerminal};
+
+use plimsoll_act::Consent;
+use plimsoll_model::plan::{Action, Step};
+
+use crate::args::{Fix, Talk};
+use crate::exit;
+use crate::output::note;
+
+/// In `--confirm`, for steps that were done by hand before.
+const BY_HAND: &str = "by-hand";
+
+pub struct Console<'a> {
+    talk: &'a Talk,
+    confirmed: &'a [String],
+}
+
+impl<'a> Console<'a> {
+    pub fn new(args: &'a Fix) -> Self {
+        Self { talk: &args.talk, confirmed: &args.confirm }
+    }
+
+    fn typed(&self, question: &str) -> Option<String> {
+        if !std::io::stdin().is_terminal() {
+            return None;
+        }
+        anstream::eprint!("{question} ");
+        let mut line = String::new();
+        std::io::stdin().lock().read_line(&mut line).ok()?;
+        Some(line.trim().to_string())
+    }
+}
+
+impl Consent for Console<'_> {
+    fn names(&self, step: &Step, name: &str) -> bool {
+        if self.confirmed.iter().any(|given| given == name) {
+            return true;
+        }
+        let question = format!("{}\ntype {name} to go on:", step.title);
+        self.typed(&question).is_some_and(|typed| typed == name)
+    }
+
+    fn did(&self, step: &Step) -> bool {
+        if self.confirmed.iter().any(|given| given == BY_HAND) {
+            return true;
+        }
+        if let Action::Hand { run, expect } = &step.action {
+            let lines = run.iter().map(|line| format!("  $ {line}\n")).collect::<String>();
+            anstream::eprintln!("{lines}  then: {expect}");
+        }
+        self.typed("type done when it is:").is_some_and(|typed| typed == "done")
+    }
+
+    fn hears(&self, text: &str) {
+        note(self.talk, text);
+    }
+
+    fn wants_to_stop(&self) -> bool {
+        exit::is_asked_to_stop()
+    }
+}

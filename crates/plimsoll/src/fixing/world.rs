@@ -1,0 +1,95 @@
+//! The cluster as it is now, read as `diagnose` reads it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plimsoll_act::{Api, Look, World};
+use plimsoll_engine::{Pack, Suppression};
+use plimsoll_live::{Live, Request, Silent};
+use plimsoll_model::{Diagnosis, FactBase, Needs, Snapshot};
+use plimsoll_sources::{Given, NoProgress};
+
+use crate::args::{Fix, Reach};
+use crate::exit::Failure;
+use crate::live::{self, Sorted};
+
+pub struct Site {
+    pub pack: Pack,
+    needs: Needs,
+    suppressions: Vec<Suppression>,
+    sources: Vec<PathBuf>,
+    reach: Reach,
+    now: Option<jiff::Timestamp>,
+}
+
+impl Site {
+    pub fn new(args: &Fix, sources: Vec<PathBuf>) -> Result<Self, Failure> {
+        let pack = crate::knowledge::load(&args.pack)?;
+        let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
+        let suppressions = crate::config::suppressions(args.config.as_deref())?;
+        let reach = args.reach.clone();
+        Ok(Self { pack, needs, suppressions, sources, reach, now: args.now })
+    }
+
+    fn sorted(&self) -> Result<Sorted, Failure> {
+        live::sorted(&self.sources, &self.reach, self.now)
+    }
+
+    /// What is live of the sources.
+    pub fn request(&self) -> Result<Option<Request>, Failure> {
+        Ok(self.sorted()?.live)
+    }
+
+    fn read(&self, needs: &Needs, only_api: bool) -> Result<Snapshot, Failure> {
+        let Sorted { paths, live } = self.sorted()?;
+        let mut given: Vec<Given> = paths.into_iter().map(Given::Path).collect();
+        if let Some(mut request) = live {
+            if only_api && request.cluster.is_some() {
+                request.nodes.clear();
+                request.all_nodes_as = None;
+                request.bmcs.clear();
+                request.bmcs_of_cluster = false;
+                request.probes = false;
+            }
+            let live = live::open(request, &Silent)?;
+            let name = live.name().to_string();
+            given.push(Given::Stream { name, stream: Live::stream(live, needs.clone(), Box::new(Silent)) });
+        }
+        plimsoll_sources::read_given(given, needs, &NoProgress)
+            .map_err(|error| Failure::Unreadable(error.to_string()))
+    }
+
+    /// Facts and diagnosis of everything.
+    pub fn examine(&self) -> Result<(FactBase, Diagnosis), Failure> {
+        let snapshot = self.read(&self.needs, false)?;
+        Ok(plimsoll_engine::examine(&self.pack, &snapshot, &self.suppressions))
+    }
+
+    /// The API for those who change something; `None` where no live cluster is among the sources.
+    pub fn connect(&self) -> Result<Option<Api>, Failure> {
+        let Some(request) = self.request()? else { return Ok(None) };
+        let Some(vantage) = request.cluster else { return Ok(None) };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::Internal(error.into()))?;
+        let client = runtime.block_on(plimsoll_live::client(&vantage, request.patience));
+        let client = client.map_err(|error| Failure::Unreadable(error.to_string()))?;
+        let patience = request.patience.request.max(Duration::from_secs(1));
+        Ok(Some(Api::new(runtime, client, patience)))
+    }
+}
+
+impl World for Site {
+    fn look(&self) -> Result<Look, String> {
+        let (base, diagnosis) = self.examine().map_err(|failure| failure.to_string())?;
+        Ok(Look { base, diagnosis })
+    }
+
+    fn glance(&self) -> Result<FactBase, String> {
+        let needs = Needs { signatures: Vec::new(), ..self.needs.clone() };
+        let snapshot = self.read(&needs, true).map_err(|failure| failure.to_string())?;
+        Ok(plimsoll_engine::facts::extract(&self.pack, &snapshot).0)
+    }
+}
