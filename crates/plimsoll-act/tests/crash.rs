@@ -1,0 +1,214 @@
+//! Killed at any instant, a session goes on or back, and nothing outside its plan is ever touched.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has to stop")]
+
+mod support;
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use plimsoll_act::{
+    Ended, Kept, Log, Pretend, Sight, Target, Targets, Transaction, Trouble, Unwritable,
+};
+use plimsoll_model::plan::{Plan, Step};
+use plimsoll_model::session::{Entry, Event, Outcome};
+use plimsoll_model::{EntityId, Time};
+use serde_json::json;
+use support::{Body, Yes, objects, pace, plan, pretend};
+
+/// A journal that outlives its process, and the process that dies before a line of it.
+struct DyingLog<'a> {
+    entries: &'a mut Vec<Entry>,
+    lives: Option<usize>,
+}
+
+impl Log for DyingLog<'_> {
+    fn entries(&self) -> &[Entry] {
+        self.entries
+    }
+
+    fn append(&mut self, event: Event) -> Result<(), Unwritable> {
+        if let Some(lives) = &mut self.lives {
+            // The process is gone here: nothing more is written or done.
+            *lives = lives.checked_sub(1).unwrap_or_else(|| panic!("killed"));
+        }
+        self.entries.push(Entry::after(self.entries.last(), Time::UNIX_EPOCH, event));
+        Ok(())
+    }
+}
+
+/// As `Pretend`, and dies before it acts.
+struct Dying<'a> {
+    inner: &'a Pretend,
+    acts: Cell<Option<usize>>,
+}
+
+impl Targets for Dying<'_> {
+    fn of(&self, _: &Step) -> Result<&dyn Target, Trouble> {
+        Ok(self)
+    }
+}
+
+impl Target for Dying<'_> {
+    fn look(&self, step: &Step) -> Result<Sight, Trouble> {
+        self.inner.look(step)
+    }
+    fn rehearse(&self, step: &Step) -> Result<(), Trouble> {
+        self.inner.rehearse(step)
+    }
+    fn keep(&self, step: &Step) -> Result<Vec<Kept>, Trouble> {
+        self.inner.keep(step)
+    }
+    fn act(&self, step: &Step) -> Result<String, Trouble> {
+        if let Some(acts) = self.acts.get() {
+            self.acts.set(Some(acts.checked_sub(1).unwrap_or_else(|| panic!("killed"))));
+        }
+        self.inner.act(step)
+    }
+    fn undo(&self, step: &Step) -> Result<String, Trouble> {
+        self.inner.undo(step)
+    }
+}
+
+/// One life of the process: `None` where it was killed.
+fn live(
+    plan: &Plan,
+    pretend: &Pretend,
+    entries: &mut Vec<Entry>,
+    (lives, acts): (Option<usize>, Option<usize>),
+    back: bool,
+    gets_worse: bool,
+) -> Option<Ended> {
+    let world = Body { pretend, plan, gets_worse };
+    let targets = Dying { inner: pretend, acts: Cell::new(acts) };
+    let mut log = DyingLog { entries, lives };
+    let mut transaction = Transaction {
+        plan,
+        targets: &targets,
+        world: &world,
+        consent: &Yes,
+        log: &mut log,
+        pace: pace(),
+        break_glass: false,
+        by: "test".into(),
+    };
+    let run = AssertUnwindSafe(|| match back {
+        true => transaction.roll_back(),
+        false => transaction.apply(),
+    });
+    catch_unwind(run).ok().map(|ended| ended.unwrap())
+}
+
+fn same(pretend: &Pretend) {
+    let fresh = self::pretend();
+    let (now, before) = (pretend.things(), fresh.things());
+    assert_eq!(now.objects, before.objects);
+    assert_eq!(now.others, before.others);
+}
+
+const FIRST_LIFE: usize = 60;
+
+#[test]
+fn killed_before_any_line_or_act_it_goes_on_to_the_end() {
+    let plan = plan();
+    let mut killed = 0;
+    for point in 0..FIRST_LIFE {
+        for kill in [(Some(point), None), (None, Some(point))] {
+            let (pretend, mut entries) = (pretend(), Vec::new());
+            let first = live(&plan, &pretend, &mut entries, kill, false, false);
+            if first.is_none() {
+                killed += 1;
+                let ended = live(&plan, &pretend, &mut entries, (None, None), false, false);
+                let fixed = matches!(ended, Some(Ended::With(Outcome::Fixed, _)));
+                assert!(fixed, "{kill:?}: {ended:?}\n{entries:#?}");
+            }
+            let bystander = EntityId::cluster_scoped("ConfigMap", "bystander");
+            let things = pretend.things();
+            assert_eq!(things.objects[&bystander], objects()[&bystander]);
+            assert_eq!(things.others["worker-2:power"], json!("on"));
+        }
+    }
+    assert!(killed > 25, "{killed}");
+}
+
+#[test]
+fn killed_before_any_line_or_act_it_goes_all_the_way_back() {
+    let plan = plan();
+    for point in 0..FIRST_LIFE {
+        for kill in [(Some(point), None), (None, Some(point))] {
+            let (pretend, mut entries) = (pretend(), Vec::new());
+            live(&plan, &pretend, &mut entries, kill, false, false);
+            // Killed again and again while it goes back.
+            for again in [2, 5, 9] {
+                live(&plan, &pretend, &mut entries, (Some(again), None), true, false);
+            }
+            live(&plan, &pretend, &mut entries, (None, None), true, false);
+            same(&pretend);
+        }
+    }
+}
+
+#[test]
+fn what_got_worse_is_taken_back_by_itself() {
+    let plan = plan();
+    let (pretend, mut entries) = (pretend(), Vec::new());
+    let ended = live(&plan, &pretend, &mut entries, (None, None), false, true);
+    assert!(matches!(ended, Some(Ended::With(Outcome::RolledBack, _))), "{ended:?}");
+    same(&pretend);
+}
+
+#[test]
+fn a_change_by_somebody_else_stops_it_and_is_left_alone() {
+    let plan = plan();
+    let (pretend, mut entries) = (pretend(), Vec::new());
+    let pool = EntityId::cluster_scoped("MachineConfigPool", "worker");
+    pretend.things().objects.get_mut(&pool).unwrap()["spec"]["other"] = json!(2);
+    let ended = live(&plan, &pretend, &mut entries, (None, None), false, false);
+    assert!(matches!(ended, Some(Ended::Stale(_))), "{ended:?}");
+    assert_eq!(pretend.things().objects[&pool]["spec"], json!({"paused": false, "other": 2}));
+    assert!(!entries.iter().any(|entry| matches!(entry.event, Event::Did { .. })));
+}
+
+#[test]
+fn what_somebody_changed_since_is_not_undone() {
+    let plan = plan();
+    let (pretend, mut entries) = (pretend(), Vec::new());
+    live(&plan, &pretend, &mut entries, (None, Some(3)), false, false);
+    let pool = EntityId::cluster_scoped("MachineConfigPool", "worker");
+    pretend.things().objects.get_mut(&pool).unwrap()["spec"]["paused"] = json!("theirs");
+    let ended = live(&plan, &pretend, &mut entries, (None, None), true, false);
+    assert!(matches!(ended, Some(Ended::With(Outcome::PartlyRolledBack, _))), "{ended:?}");
+    assert_eq!(pretend.things().objects[&pool]["spec"]["paused"], json!("theirs"));
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_stops_it_before_the_act() {
+    struct Full(Vec<Entry>);
+    impl Log for Full {
+        fn entries(&self) -> &[Entry] {
+            &self.0
+        }
+        fn append(&mut self, event: Event) -> Result<(), Unwritable> {
+            if matches!(event, Event::Intends { .. }) {
+                return Err(Unwritable("no space left on device".into()));
+            }
+            self.0.push(Entry::after(self.0.last(), Time::UNIX_EPOCH, event));
+            Ok(())
+        }
+    }
+    let plan = plan();
+    let pretend = pretend();
+    let mut log = Full(Vec::new());
+    let mut transaction = Transaction {
+        plan: &plan,
+        targets: &pretend,
+        world: &Body { pretend: &pretend, plan: &plan, gets_worse: false },
+        consent: &Yes,
+        log: &mut log,
+        pace: pace(),
+        break_glass: false,
+        by: "test".into(),
+    };
+    assert!(transaction.apply().is_err());
+    same(&pretend);
+}
