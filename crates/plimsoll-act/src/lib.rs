@@ -2,10 +2,16 @@
 //! rehearse, keep what is there, write down what is going to be done, do it, write down that it is done,
 //! see that it holds. Killed at any instant, it goes on or back from its journal.
 
+mod bmc;
 mod journal;
+mod make;
+mod node;
 mod target;
 mod transaction;
 
+pub use bmc::{BmcTarget, Identity};
 pub use journal::{Journal, Log, Unwritable};
+pub use make::{LOCALHOST_MAKER, Made, Reads, make, makers};
+pub use node::{NodeTarget, read_file};
 pub use target::{Kept, Sight, Standing, Target, Targets, Trouble};
 pub use transaction::{Consent, Ended, Look, Pace, Transaction, World};
