@@ -132,7 +132,8 @@ fn foreign() -> Trouble {
 /// Slots that hold something, and what.
 fn inserted(machine: &Machine) -> Vec<String> {
     let full = machine.media.iter().filter(|slot| slot.inserted.unwrap_or(slot.image.is_some()));
-    full.map(|slot| format!("{} {}", slot.id, slot.image.as_deref().unwrap_or("something"))).collect()
+    full.map(|slot| format!("{} {}", slot.id, slot.image.as_deref().unwrap_or("something")))
+        .collect()
 }
 
 fn hash(machine: &Machine, about: &str) -> String {

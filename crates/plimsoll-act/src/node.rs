@@ -112,9 +112,11 @@ impl<'r> NodeTarget<'r> {
 fn reached(node: Node) -> Result<(Node, Option<String>), Trouble> {
     match node {
         Node::Here { root } if !Node::is_running(&root) => {
-            let whole = fs_err::canonicalize(&root).map_err(|error| Trouble::Failed(error.to_string()))?;
+            let whole =
+                fs_err::canonicalize(&root).map_err(|error| Trouble::Failed(error.to_string()))?;
             let text = whole.to_str().map(str::to_string);
-            let text = text.ok_or_else(|| Trouble::Failed(format!("{} is no name", root.display())))?;
+            let text =
+                text.ok_or_else(|| Trouble::Failed(format!("{} is no name", root.display())))?;
             Ok((Node::Here { root: Path::new("/").into() }, Some(text)))
         }
         node => Ok((node, None)),
@@ -135,9 +137,9 @@ fn read(node: &Node, root: Option<&str>, path: &str) -> Result<Vec<u8>, Trouble>
         .map_err(|lost| Trouble::Lost(format!("{}: {lost}", node.name())))?;
     match output.status {
         Some(0) => Ok(output.stdout),
-        _ => Err(answer::read(&output, &node.name()).err().unwrap_or_else(|| {
-            Trouble::Failed(format!("{}: {path} cannot be read", node.name()))
-        })),
+        _ => Err(answer::read(&output, &node.name())
+            .err()
+            .unwrap_or_else(|| Trouble::Failed(format!("{}: {path} cannot be read", node.name())))),
     }
 }
 

@@ -182,7 +182,11 @@ async fn media_are_ejected_by_action_or_by_patch() {
             tree.set(path, "/Inserted", json!(false)).set(path, "/Image", Value::Null);
         }
         let slot = slots.first().unwrap();
-        tree.set(slot, "/Inserted", json!(true)).set(slot, "/Image", json!("http://10.0.0.1/x.iso"));
+        tree.set(slot, "/Inserted", json!(true)).set(
+            slot,
+            "/Image",
+            json!("http://10.0.0.1/x.iso"),
+        );
         let system = tree.get("/redfish/v1/Systems").unwrap()["Members"][0]["@odata.id"].clone();
         let server = Server::of(tree).start().await.unwrap();
         let target = target(&server, system.as_str().unwrap());

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::client::{Client, Failure};
 use crate::documents::{Documents, Media};
 use crate::gather::Gathering;
 use crate::inventory::media;
-use crate::quirks::{self, Quirks};
+use crate::quirks::Quirks;
 use crate::reading::VirtualMedia;
 use crate::target::{Patience, Target};
 use crate::value::{at, link_at, list, same_path, text, texts};
@@ -283,11 +283,14 @@ fn unchanged(failure: Failure, target: &Target) -> Unchanged {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+    use crate::quirks::classify;
 
     #[test]
     fn the_best_offered_reset_is_taken_and_none_is_made_up() {
-        let quirks = quirks::classify(&Value::Null, &Value::Null);
+        let quirks = classify(&Value::Null, &Value::Null);
         let of = |offered: &[&str], wanted| {
             let offered: Vec<String> = offered.iter().map(|one| one.to_string()).collect();
             reset_type(&offered, wanted)

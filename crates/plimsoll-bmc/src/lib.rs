@@ -33,8 +33,8 @@ use crate::client::{Client, Failure};
 use crate::gather::Gathering;
 
 pub use address::{Endpoint, Transport};
-pub use hand::{Hand, Machine, Switch, Unchanged};
 pub use documents::{Adapter, Documents, Media, Unit};
+pub use hand::{Hand, Machine, Switch, Unchanged};
 pub use inventory::inventory;
 pub use reading::*;
 pub use siblings::{Difference, differences};

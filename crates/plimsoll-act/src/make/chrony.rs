@@ -66,7 +66,10 @@ mod tests {
         let made = made(json!({"role": "worker", "servers": ["10.0.0.1", "ntp.lab"]})).unwrap();
         assert_eq!(made["metadata"]["name"], "99-worker-chrony");
         let file = &made["spec"]["config"]["storage"]["files"][0];
-        assert_eq!((file["path"].as_str(), file["mode"].as_u64()), (Some("/etc/chrony.conf"), Some(420)));
+        assert_eq!(
+            (file["path"].as_str(), file["mode"].as_u64()),
+            (Some("/etc/chrony.conf"), Some(420))
+        );
         let source = file["contents"]["source"].as_str().unwrap();
         let text = STANDARD.decode(source.rsplit(',').next().unwrap()).unwrap();
         let text = String::from_utf8(text).unwrap();

@@ -13,7 +13,8 @@ pub fn pointer(inputs: &Value, reads: &dyn Reads) -> Result<Made, Trouble> {
     let name = input(inputs, "secret")?;
     let name = name.strip_prefix("openshift-machine-api/").unwrap_or(name);
     if name.ends_with("-user-data-managed") {
-        let why = format!("{name} is written by the machine-config operator, from kube-system/root-ca");
+        let why =
+            format!("{name} is written by the machine-config operator, from kube-system/root-ca");
         return Err(Trouble::Refused(why));
     }
     let mut secret = get(reads, "Secret", Some(NAMESPACE), name)?;
@@ -23,12 +24,15 @@ pub fn pointer(inputs: &Value, reads: &dyn Reads) -> Result<Made, Trouble> {
     let place = "/ignition/security/tls/certificateAuthorities";
     let authorities = ignition.pointer_mut(place).and_then(Value::as_array_mut);
     match authorities.map(Vec::as_mut_slice) {
-        Some([only]) if only.is_object() => only["source"] = json!(data_url(&mcs::authority(reads)?)),
+        Some([only]) if only.is_object() => {
+            only["source"] = json!(data_url(&mcs::authority(reads)?))
+        }
         Some([]) | None | Some([_]) => {
             return Err(failed(format!("{name} names no certificate authority to replace")));
         }
         Some(_) => {
-            let why = format!("{name}: additional CAs detected, it cannot be changed automatically");
+            let why =
+                format!("{name}: additional CAs detected, it cannot be changed automatically");
             return Err(Trouble::Refused(why));
         }
     }

@@ -50,7 +50,9 @@ users:
 }
 
 pub fn localhost_kubeconfig(_: &Value, _: &dyn Reads) -> Result<Made, Trouble> {
-    Err(Trouble::Refused("localhost.kubeconfig is copied on its own node and never leaves it".into()))
+    Err(Trouble::Refused(
+        "localhost.kubeconfig is copied on its own node and never leaves it".into(),
+    ))
 }
 
 /// Nothing that YAML would read as more than a text.

@@ -126,9 +126,11 @@ mod tests {
     #[test]
     fn the_second_copy_serves_where_the_first_is_another() {
         let other = "rendered-master-ffffffffffffffffffffffffffffffff";
-        let cluster = cluster()
-            .with_file("master-0", COPIES[0], &config(other))
-            .with_file("master-0", COPIES[1], &config(NAME));
+        let cluster = cluster().with_file("master-0", COPIES[0], &config(other)).with_file(
+            "master-0",
+            COPIES[1],
+            &config(NAME),
+        );
         assert_eq!(made(&cluster).unwrap()["metadata"]["name"], NAME);
     }
 

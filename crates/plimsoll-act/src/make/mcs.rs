@@ -39,7 +39,8 @@ pub fn ca_secret(_: &Value, reads: &dyn Reads) -> Result<Made, Trouble> {
     let (from, to) = span(now, VALID);
     stamp(&mut params, (from, to));
     let certificate = params.self_signed(&key).map_err(unmade)?;
-    let data = json!({"tls.crt": packed(&certificate.pem()), "tls.key": packed(&key.serialize_pem())});
+    let data =
+        json!({"tls.crt": packed(&certificate.pem()), "tls.key": packed(&key.serialize_pem())});
     let about = About { kind: "signer", issuer: &name, span: (from, to), hosts: None };
     Ok(Made::object(json!({
         "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
@@ -199,7 +200,8 @@ struct About<'a> {
 
 /// As the rotation of 4.19 and later expects to find it.
 fn metadata(name: &str, about: &About) -> Value {
-    let shown = |second: i64| Time::from_second(second).map(|time| time.to_string()).unwrap_or_default();
+    let shown =
+        |second: i64| Time::from_second(second).map(|time| time.to_string()).unwrap_or_default();
     let mut annotations = json!({
         "auth.openshift.io/certificate-issuer": about.issuer,
         "auth.openshift.io/certificate-not-before": shown(about.span.0),
@@ -360,7 +362,8 @@ mod tests {
 
     #[test]
     fn the_root_that_the_operator_renders_becomes_the_new_authority() {
-        let root = json!({"metadata": {"name": "root-ca"}, "data": {"ca.crt": "old", "other": "x"}});
+        let root =
+            json!({"metadata": {"name": "root-ca"}, "data": {"ca.crt": "old", "other": "x"}});
         let fake = rotated().with("ConfigMap/kube-system/root-ca", root);
         let made = made("mcs-root-ca-configmap", &fake).unwrap();
         assert_eq!(made["data"]["other"], "x");

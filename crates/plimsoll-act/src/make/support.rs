@@ -51,7 +51,8 @@ impl Reads for Fake {
 }
 
 pub fn secret(kind: &str, data: &[(&str, &str)]) -> Value {
-    let data: BTreeMap<&str, String> = data.iter().map(|(key, text)| (*key, packed(text))).collect();
+    let data: BTreeMap<&str, String> =
+        data.iter().map(|(key, text)| (*key, packed(text))).collect();
     json!({"apiVersion": "v1", "kind": "Secret", "type": kind, "data": data})
 }
 

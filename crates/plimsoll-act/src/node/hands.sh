@@ -158,8 +158,33 @@ restore() { # KIND SUM MODE PATH
   settle "$root${4%/*}"
 }
 
+# What was cut off in the middle is taken back first, so that from outside a step is done or not.
+recover_file() { # PATH
+  if [ -e "$home" ]; then must rm -f "$(beside "$root$1")"; fi
+}
+recover_files() { # PATH...
+  if [ ! -e "$home/begun" ]; then return; fi
+  if [ ! -e "$home/did" ]; then
+    for path in "$@"; do
+      see "$root$path"
+      # Somebody else was here meanwhile; that is told, and left.
+      if ! is_kept "$path"; then return; fi
+    done
+    restore_missing
+  fi
+  must rm -f "$home/begun"
+  settle "$home"
+}
+restore_missing() {
+  while read -r k s m p; do
+    see "$root$p"
+    if [ "$kind" = absent ]; then restore "$k" "$s" "$m" "$p"; fi
+  done < "$kept/manifest"
+}
+
 look_at_file() { # PATH [SOURCE]
   inside "$1"
+  recover_file "$1"
   see "$root$1"
   say "present $kind $sum $mode $1"
   if [ -e "$home/wrote" ]; then say "wrote $(noted wrote)"; fi
@@ -218,11 +243,13 @@ retire() { # PATH...
     see "$root$path"
     is_kept "$path" || give_up stale "$path was changed by somebody else"
   done
+  note begun retire
   for path in "$@"; do
     must rm -f "$root$path"
     settle "$root${path%/*}"
   done
-  note did retired
+  note did retire
+  must rm -f "$home/begun"
 }
 
 undo_files() { # PATH...
@@ -231,11 +258,8 @@ undo_files() { # PATH...
     see "$root$path"
     is_kept "$path" || give_up stale "$path was made anew since"
   done
-  while read -r k s m p; do
-    see "$root$p"
-    if [ "$kind" = absent ]; then restore "$k" "$s" "$m" "$p"; fi
-  done < "$kept/manifest"
-  must rm -f "$home/did"
+  restore_missing
+  must rm -f "$home/did" "$home/begun"
   settle "$home"
 }
 
@@ -289,31 +313,40 @@ undo_unit() { # UNIT
   say "unit $active $run"
 }
 
+each() { # COMMAND: with what the patterns mean now
+  command=$1
+  shift
+  expand "$@"
+  IFS=$line
+  set -f
+  # shellcheck disable=SC2086
+  set -- $found
+  set +f
+  unset IFS
+  "$command" "$@"
+}
+
 if [ -z "$root" ] && [ "$(id -u)" != 0 ]; then
   give_up refused "this needs root on the node, and sudo wants a password"
 fi
 case $verb in
-  *-files)
-    expand "$@"
-    IFS=$line
-    set -f
-    # shellcheck disable=SC2086
-    set -- $found
-    set +f
-    unset IFS
-    ;;
-esac
-case $verb in
   look-file) look_at_file "$@" ;;
-  keep-file | keep-files)
+  keep-file)
     keep "$@"
+    tell_kept
+    ;;
+  keep-files)
+    each keep "$@"
     tell_kept
     ;;
   write-file) write_file "$@" ;;
   undo-file) undo_file "$@" ;;
-  look-files) look_at_files "$@" ;;
-  retire-files) retire "$@" ;;
-  undo-files) undo_files "$@" ;;
+  look-files)
+    each recover_files "$@"
+    each look_at_files "$@"
+    ;;
+  retire-files) each retire "$@" ;;
+  undo-files) each undo_files "$@" ;;
   look-unit) look_at_unit "$@" ;;
   keep-unit) keep_unit "$@" ;;
   change-unit) change_unit "$@" ;;

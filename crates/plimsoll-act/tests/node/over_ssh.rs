@@ -19,8 +19,9 @@ fn script(file: &Path, text: &str) {
 }
 
 fn key(file: &Path) {
-    let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file);
-    assert!(made.status().unwrap().success());
+    let mut keygen = Command::new("ssh-keygen");
+    keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file);
+    assert!(keygen.status().unwrap().success());
 }
 
 /// Says and does what systemd would of a unit whose state is a file.
@@ -104,7 +105,8 @@ fn inner() {
     let target = NodeTarget::new("master-1", node.clone(), "s-1", &Nobody).unwrap();
     let before = tree(root);
 
-    let (stop, begin) = (unit(UnitVerb::Stop), plimsoll_model::plan::Step { number: 4, ..unit(UnitVerb::Start) });
+    let (stop, begin) =
+        (unit(UnitVerb::Stop), plimsoll_model::plan::Step { number: 4, ..unit(UnitVerb::Start) });
     does(&target, &stop);
     assert_eq!(standing(&target, &stop), Standing::Done);
     let written = write(NEW);
@@ -142,7 +144,10 @@ fn inner() {
     fs_err::write(root.join("broken"), "").unwrap();
     let said = target.act(&restart).unwrap_err();
     let Trouble::Failed(why) = &said else { panic!("{said:?}") };
-    assert!(why.ends_with("systemctl restart kubelet does not work: Job for kubelet failed."), "{why}");
+    assert!(
+        why.ends_with("systemctl restart kubelet does not work: Job for kubelet failed."),
+        "{why}"
+    );
     let odd = plimsoll_model::plan::Action::Unit { unit: "nothing".into(), verb: UnitVerb::Start };
     assert!(target.look(&step(6, odd)).unwrap_err().to_string().contains("no unit of this node"));
 

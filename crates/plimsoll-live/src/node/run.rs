@@ -13,8 +13,7 @@ use super::{Node, complaints, why};
 /// It has to do without single quotes.
 const START: &str = r#"IFS= read -r count || exit 97; set --; while [ "$count" -gt 0 ]; do IFS= read -r one || exit 97; set -- "$@" "$one"; count=$((count - 1)); done; IFS= read -r size || exit 97; script=$(head -c "$size"); eval "$script""#;
 /// As root where that is possible without a password; else as far as the rights go.
-const AS_ROOT: &str =
-    "if sudo -n true < /dev/null 2> /dev/null; then exec sudo -n sh -c \"$start\"; else exec sh -c \"$start\"; fi";
+const AS_ROOT: &str = "if sudo -n true < /dev/null 2> /dev/null; then exec sudo -n sh -c \"$start\"; else exec sh -c \"$start\"; fi";
 /// Of what a script may say.
 const LARGEST: u64 = 32 << 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
@@ -100,10 +99,8 @@ impl Node {
         if arguments.iter().any(|argument| argument.contains(['\n', '\0'])) {
             return Err(Unanswered("a name has a line break in it".into()));
         }
-        let mut child = self
-            .command()
-            .spawn()
-            .map_err(|error| Unanswered(plimsoll_sources::plain(&error)))?;
+        let mut child =
+            self.command().spawn().map_err(|error| Unanswered(plimsoll_sources::plain(&error)))?;
         let mut sent = format!("{}\n", arguments.len()).into_bytes();
         for argument in arguments {
             sent.extend_from_slice(argument.as_bytes());
