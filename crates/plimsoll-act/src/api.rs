@@ -14,7 +14,7 @@ use plimsoll_model::plan::{Action, Content, Object, Step, Target as Where, Undo}
 use plimsoll_repair::{applied, decision};
 use serde_json::{Value, json};
 
-use crate::made::{Made, Makers};
+use crate::make::{self, Reads};
 use crate::target::{Kept, Sight, Standing, Target, Trouble};
 pub use ask::Api;
 pub use lease::{Held, Lease};
@@ -29,7 +29,7 @@ pub struct ApiTarget<'a> {
     pub kept: PathBuf,
     /// Digest of the plan.
     pub session: String,
-    pub makers: &'a dyn Makers,
+    pub reads: &'a dyn Reads,
 }
 
 impl Target for ApiTarget<'_> {
@@ -217,7 +217,7 @@ impl ApiTarget<'_> {
                 if dry && matches!(content, Content::Maker { .. }) {
                     return Ok(None);
                 }
-                let mut value = self.made(content)?.into_object(&object.entity().to_string())?;
+                let mut value = self.made(content, object)?;
                 identify(&mut value, object);
                 value["metadata"]["annotations"][MARK] = self.mark(step).into();
                 self.api.create(object, &value, dry).map(Some)
@@ -227,7 +227,7 @@ impl ApiTarget<'_> {
                     return Ok(None);
                 }
                 let mut now = self.present(object)?;
-                let made = self.made(content)?.into_object(&object.entity().to_string())?;
+                let made = self.made(content, object)?;
                 for part in ["data", "stringData", "binaryData", "type"] {
                     if let Some(value) = made.get(part) {
                         now[part] = value.clone();
@@ -244,11 +244,13 @@ impl ApiTarget<'_> {
         }
     }
 
-    fn made(&self, content: &Content) -> Result<Made, Trouble> {
-        match content {
-            Content::Plan { value } => Ok(Made::object(value.clone())),
-            Content::Maker { maker, inputs } => self.makers.make(maker, inputs),
-        }
+    fn made(&self, content: &Content, object: &Object) -> Result<Value, Trouble> {
+        let made = match content {
+            Content::Plan { value } => Some(value.clone()),
+            Content::Maker { maker, inputs } => make::make(maker, inputs, self.reads)?.into_object(),
+        };
+        let what = || format!("what was made for {} is no object", object.entity());
+        made.filter(Value::is_object).ok_or_else(|| Trouble::Failed(what()))
     }
 }
 

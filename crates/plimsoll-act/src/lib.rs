@@ -3,15 +3,19 @@
 //! see that it holds. Killed at any instant, it goes on or back from its journal.
 
 mod api;
+mod bmc;
 mod journal;
-mod made;
+mod make;
+mod node;
 mod pretend;
 mod target;
 mod transaction;
 
 pub use api::{Api, ApiTarget, Held, Lease, MANAGER, missing_rights};
+pub use bmc::{BmcTarget, Identity};
 pub use journal::{Journal, Log, Unreadable, Unwritable};
-pub use made::{Made, Makers};
+pub use make::{LOCALHOST_KUBECONFIG, LOCALHOST_MAKER, Made, Reads, make, makers};
+pub use node::NodeTarget;
 pub use pretend::{Pretend, Things};
 pub use target::{Kept, Sight, Standing, Target, Targets, Trouble};
 pub use transaction::{Consent, Ended, Look, Pace, Transaction, World};

@@ -1,6 +1,6 @@
 //! HTTP to one BMC: bounded in bytes, requests and time, and never away from its host.
 //!
-//! Only GET is here. PATCH and POST of a later repair belong next to `get`, over `exchange`.
+//! Readings use `get` alone. `post` and `patch` are for `hand`.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -58,6 +58,16 @@ pub struct Failure {
     pub status: Option<u16>,
     pub why: String,
 }
+
+/// What is asked.
+struct Ask<'a> {
+    method: Method,
+    body: Option<&'a Value>,
+    /// `If-Match`
+    version: Option<&'a str>,
+}
+
+const READ: Ask = Ask { method: Method::GET, body: None, version: None };
 
 /// Why one exchange came to nothing.
 enum Broken {
@@ -121,7 +131,7 @@ impl Client {
     pub async fn get(&mut self, path: &str) -> Result<Answer, Failure> {
         let mut url = self.same_host(&self.base.clone(), path)?;
         for _ in 0..=MAX_REDIRECTS {
-            let response = match self.exchange(Method::GET, &url).await {
+            let response = match self.exchange(&READ, &url).await {
                 Ok(response) => response,
                 Err(failure) => return self.failed(path, failure),
             };
@@ -157,6 +167,48 @@ impl Client {
         self.failed(path, unanswered("it redirects without end"))
     }
 
+    /// Starts an action, once.
+    pub async fn post(&mut self, path: &str, body: &Value) -> Result<(), Failure> {
+        self.change(path, &Ask { method: Method::POST, body: Some(body), version: None }).await
+    }
+
+    /// Sets fields. Some services want to be told which version of the document is meant.
+    pub async fn patch(&mut self, path: &str, body: &Value) -> Result<(), Failure> {
+        let ask = |version| Ask { method: Method::PATCH, body: Some(body), version };
+        match self.change(path, &ask(None)).await {
+            Err(Failure { status: Some(412 | 428), .. }) => {
+                self.change(path, &ask(Some("*"))).await
+            }
+            answer => answer,
+        }
+    }
+
+    async fn change(&mut self, path: &str, ask: &Ask<'_>) -> Result<(), Failure> {
+        let mut url = self.same_host(&self.base.clone(), path)?;
+        for _ in 0..=MAX_REDIRECTS {
+            let response = match self.exchange(ask, &url).await {
+                Ok(response) => response,
+                Err(failure) => return self.failed(path, failure).map(drop),
+            };
+            let status = response.status().as_u16();
+            // The other redirects would make a GET of it.
+            if matches!(status, 307 | 308) {
+                let place = header(response.headers(), LOCATION).unwrap_or_default();
+                url = self.same_host(&url, &place)?;
+                continue;
+            }
+            // What it says to a success is of no use, and that it is not said is no failure.
+            if matches!(status, 200 | 201 | 202 | 204) {
+                return Ok(());
+            }
+            let body = self.body(response).await.unwrap_or_default();
+            let body = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+            let why = words::refusal(status, &body);
+            return self.failed(path, Failure { status: Some(status), why }).map(drop);
+        }
+        self.failed(path, unanswered("it redirects without end")).map(drop)
+    }
+
     /// The document, where there is one. Why there is none is kept.
     pub async fn read(&mut self, path: &str) -> Option<Answer> {
         let failure = match self.get(path).await {
@@ -189,30 +241,40 @@ impl Client {
         Err(failure)
     }
 
-    /// One request and, where the trouble may pass, one more.
-    async fn exchange(&mut self, method: Method, url: &Url) -> Result<Response, Failure> {
-        match self.once(method.clone(), url).await {
+    /// One request and, where the trouble may pass, one more. A change that was lost on its way may have
+    /// been done, and is not asked for again.
+    async fn exchange(&mut self, ask: &Ask<'_>, url: &Url) -> Result<Response, Failure> {
+        match self.once(ask, url).await {
             Ok(response) => Ok(response),
             Err(Broken::Lasting(failure)) => Err(failure),
+            Err(Broken::Passing(failure, _)) if ask.body.is_some() && failure.status.is_none() => {
+                Err(failure)
+            }
             Err(Broken::Passing(_, wait)) => {
                 let wait = wait.unwrap_or(WAIT).min(LONGEST_WAIT);
                 tokio::time::sleep_until(self.deadline.min(Instant::now() + wait)).await;
-                self.once(method, url).await.map_err(|broken| match broken {
+                self.once(ask, url).await.map_err(|broken| match broken {
                     Broken::Passing(failure, _) | Broken::Lasting(failure) => failure,
                 })
             }
         }
     }
 
-    async fn once(&mut self, method: Method, url: &Url) -> Result<Response, Broken> {
+    async fn once(&mut self, ask: &Ask<'_>, url: &Url) -> Result<Response, Broken> {
         let left = self.left().map_err(Broken::Lasting)?;
         self.requests += 1;
         let mut request = self
             .http
-            .request(method, url.clone())
+            .request(ask.method.clone(), url.clone())
             .header("Accept", "application/json")
             .header("OData-Version", "4.0")
             .timeout(left);
+        if let Some(body) = ask.body {
+            request = request.header("Content-Type", "application/json").body(body.to_string());
+        }
+        if let Some(version) = ask.version {
+            request = request.header("If-Match", version);
+        }
         if let Some((name, password)) = &self.credentials
             && self.sends_credentials
         {

@@ -20,7 +20,7 @@ pub struct Gathering<'c, C> {
     pub client: &'c mut Client,
     pub clock: C,
     pub documents: Documents,
-    quirks: &'static Quirks,
+    pub quirks: &'static Quirks,
 }
 
 impl<'c, C: Fn() -> Timestamp> Gathering<'c, C> {
@@ -91,7 +91,7 @@ impl<'c, C: Fn() -> Timestamp> Gathering<'c, C> {
         }
     }
 
-    async fn manager(&mut self) {
+    pub async fn manager(&mut self) {
         let mut path = link_at(&self.documents.system, "/Links/ManagedBy/0").map(str::to_string);
         if path.is_none() {
             let folder = link_at(&self.documents.root, "/Managers").unwrap_or(MANAGERS).to_string();
@@ -119,7 +119,7 @@ impl<'c, C: Fn() -> Timestamp> Gathering<'c, C> {
     }
 
     /// Of the manager or, as an iDRAC10 and newer XCCs have it, of the system.
-    async fn media(&mut self) {
+    pub async fn media(&mut self) {
         let folder = self.quirks.media_folder.zip(self.documents.manager_path.as_deref());
         let folder =
             folder.map(|(name, manager)| format!("{}/{name}", manager.trim_end_matches('/')));

@@ -4,7 +4,7 @@ mod account;
 mod events;
 mod firmware;
 mod manager;
-mod media;
+pub mod media;
 mod network;
 mod storage;
 mod system;

@@ -1,4 +1,5 @@
-//! What a BMC says of its server, read over Redfish and never written.
+//! What a BMC says of its server, read over Redfish. Only `hand` changes anything: power and virtual
+//! media, for a repair that somebody asked for.
 //!
 //! `reach` looks at the way and the certificate, `client` is HTTP with its limits, `gather` decides
 //! what to ask, `inventory` what the answers mean, and `siblings` which of several hosts is odd.
@@ -7,6 +8,7 @@ mod address;
 mod client;
 mod documents;
 mod gather;
+mod hand;
 mod inventory;
 mod logs;
 #[cfg(feature = "mock")]
@@ -32,6 +34,7 @@ use crate::gather::Gathering;
 
 pub use address::{Endpoint, Transport};
 pub use documents::{Adapter, Documents, Media, Unit};
+pub use hand::{Hand, Machine, Switch, Unchanged};
 pub use inventory::inventory;
 pub use reading::*;
 pub use siblings::{Difference, differences};

@@ -26,6 +26,9 @@ pub struct Quirks {
     pub smart_storage: bool,
     /// Prefixes of firmware that is stored and not in use.
     pub unused_firmware: &'static [&'static str],
+    /// Kinds of reset that switch it on or off, the best first.
+    pub resets_on: &'static [&'static str],
+    pub resets_off: &'static [&'static str],
 }
 
 pub enum Log {
@@ -45,6 +48,9 @@ const GENERIC: Quirks = Quirks {
     image_outlives_eject: false,
     smart_storage: false,
     unused_firmware: &[],
+    resets_on: &["On", "ForceOn"],
+    // A machine that is switched off for the sake of others must not be able to refuse.
+    resets_off: &["ForceOff", "GracefulShutdown"],
 };
 
 static TABLE: [Quirks; 5] = [

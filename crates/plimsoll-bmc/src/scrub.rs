@@ -12,14 +12,10 @@ const SHORTEST: usize = 6;
 const HIDDEN: &str = "(hidden)";
 
 pub fn scrub(reading: Reading, target: &Target) -> Reading {
-    let Some(password) = target.password.as_ref().map(|password| password.reveal()) else {
+    let secrets = secrets(target);
+    let secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
+    if secrets.is_empty() {
         return reading;
-    };
-    let name = target.username.as_deref().unwrap_or_default();
-    let basic = STANDARD.encode(format!("{name}:{password}"));
-    let mut secrets = vec![basic.as_str()];
-    if password.len() >= SHORTEST {
-        secrets.push(password);
     }
     let Ok(mut value) = serde_json::to_value(&reading) else { return reading };
     if !hide(&mut value, &secrets) {
@@ -30,6 +26,23 @@ pub fn scrub(reading: Reading, target: &Target) -> Reading {
         schema: reading.schema,
         ..Reading::default()
     })
+}
+
+/// One sentence of a BMC.
+pub fn scrub_text(mut text: String, target: &Target) -> String {
+    let secrets = secrets(target);
+    hide_text(&mut text, &secrets.iter().map(String::as_str).collect::<Vec<_>>());
+    text
+}
+
+fn secrets(target: &Target) -> Vec<String> {
+    let Some(password) = target.password.as_ref().map(|password| password.reveal()) else {
+        return Vec::new();
+    };
+    let name = target.username.as_deref().unwrap_or_default();
+    let basic = STANDARD.encode(format!("{name}:{password}"));
+    let long = (password.len() >= SHORTEST).then(|| password.to_string());
+    std::iter::once(basic).chain(long).collect()
 }
 
 fn hide(value: &mut Value, secrets: &[&str]) -> bool {

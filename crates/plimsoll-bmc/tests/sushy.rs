@@ -14,7 +14,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::{PASSWORD, now, patience};
-use plimsoll_bmc::{AuthStatus, Permission, ReachStatus, Reading, Secret, Target, read};
+use plimsoll_bmc::{
+    AuthStatus, Hand, Permission, ReachStatus, Reading, Secret, Switch, Target, read,
+};
 
 const ONE: &str = "11111111-1111-1111-1111-111111111111";
 const TWO: &str = "22222222-2222-2222-2222-222222222222";
@@ -67,15 +69,33 @@ async fn the_emulator_is_read() {
     assert_eq!(other.nics.len(), 1);
 }
 
-async fn ask(emulator: &Emulator, system: &str, password: &str) -> Reading {
-    let target = Target {
+#[tokio::test]
+async fn the_emulator_is_switched_on_and_off() {
+    let Some(program) = installed() else { return };
+    let emulator = start(&program).await;
+    let target = target(&emulator, &format!("/redfish/v1/Systems/{ONE}"), PASSWORD);
+    for to in [Switch::On, Switch::Off, Switch::Off] {
+        let mut hand = Hand::open(&target, &patience(), now).await.ok().unwrap();
+        hand.switch(to, Duration::from_secs(60)).await.unwrap();
+        let hand = Hand::open(&target, &patience(), now).await.ok().unwrap();
+        assert_eq!(hand.machine().power.as_deref(), Some(to.state()));
+        assert_eq!(hand.machine().uuid.as_deref(), Some(ONE));
+    }
+}
+
+fn target(emulator: &Emulator, system: &str, password: &str) -> Target {
+    Target {
         name: "host".into(),
         address: format!("redfish-virtualmedia://127.0.0.1:{}{system}", emulator.port),
         username: Some("admin".into()),
         password: Some(Secret::new(password)),
         verify: true,
         ca_pem: Some(emulator.ca_pem.clone()),
-    };
+    }
+}
+
+async fn ask(emulator: &Emulator, system: &str, password: &str) -> Reading {
+    let target = target(emulator, system, password);
     let reading = read(&target, &patience(), now).await;
     assert!(!serde_json::to_string(&reading).unwrap().contains(password));
     reading

@@ -33,7 +33,7 @@ use crate::probes::Outside;
 
 pub use api::{Patience, Unusable, Vantage, client, manifests, place};
 pub use disguised::write_disguised;
-pub use node::Node;
+pub use node::{Node, Output as NodeOutput, Unanswered};
 pub use preflight::{BadImage, Part, Preflight};
 
 const NODES_AT_ONCE: usize = 8;

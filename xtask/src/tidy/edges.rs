@@ -39,6 +39,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "plimsoll-yaml",
         ],
     ),
+    (
+        "plimsoll-act",
+        &[
+            "plimsoll-bmc",
+            "plimsoll-live",
+            "plimsoll-model",
+            "plimsoll-repair",
+            // Its tests need a real sshd.
+            "plimsoll-rig",
+        ],
+    ),
+    ("plimsoll-repair", &["plimsoll-engine", "plimsoll-model"]),
     ("plimsoll-rig", &["plimsoll-model", "plimsoll-sources", "plimsoll-yaml"]),
     ("plimsoll-lab", &["plimsoll-model", "plimsoll-sources", "plimsoll-yaml"]),
     (
@@ -76,6 +88,7 @@ pub const PURE: &[&str] = &[
     "plimsoll-disguise",
     "plimsoll-engine",
     "plimsoll-install",
+    "plimsoll-repair",
     "plimsoll-report",
 ];
 

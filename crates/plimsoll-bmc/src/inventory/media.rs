@@ -14,7 +14,7 @@ pub fn all(documents: &Documents, quirks: &Quirks) -> Vec<VirtualMedia> {
     media
 }
 
-fn of(media: &Media, quirks: &Quirks) -> VirtualMedia {
+pub fn of(media: &Media, quirks: &Quirks) -> VirtualMedia {
     let document = &media.document;
     // The second spelling is that of older Supermicro firmware.
     let connected_via = first(document, &["/ConnectedVia", "/ConnecteVia"]);

@@ -34,6 +34,8 @@ pub struct Request {
     /// With its query.
     pub path: String,
     pub has_credentials: bool,
+    /// Null for a question.
+    pub body: Value,
 }
 
 pub struct Server {
@@ -52,7 +54,8 @@ pub struct Builder {
 }
 
 struct Shared {
-    tree: Tree,
+    /// Actions change it.
+    tree: Mutex<Tree>,
     authorization: Option<String>,
     /// Path, fault, and how often it still happens.
     faults: Mutex<Vec<(String, Fault, usize)>>,
@@ -84,7 +87,7 @@ impl Builder {
             format!("Basic {}", STANDARD.encode(format!("{name}:{password}")))
         });
         let shared = Arc::new(Shared {
-            tree: self.tree,
+            tree: Mutex::new(self.tree),
             authorization,
             faults: Mutex::new(self.faults),
             requests: Mutex::default(),
@@ -122,6 +125,11 @@ impl Server {
         self.ca_pem.as_deref()
     }
 
+    /// As it is now.
+    pub fn document(&self, path: &str) -> Option<Value> {
+        self.shared.tree().get(path).cloned()
+    }
+
     pub fn requests(&self) -> Vec<Request> {
         self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -153,7 +161,7 @@ async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, shared: Ar
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, shared: Arc<Shared>) {
     let service = service_fn(move |request| {
         let shared = shared.clone();
-        async move { answer(&shared, &request).await }
+        async move { answer(&shared, request).await }
     });
     // A client that goes away in the middle is what some tests do.
     let _ = hyper::server::conn::http1::Builder::new()
@@ -161,27 +169,35 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, shared: Ar
         .await;
 }
 
-async fn answer(shared: &Shared, request: &hyper::Request<Incoming>) -> io::Result<Response<Body>> {
+async fn answer(shared: &Shared, request: hyper::Request<Incoming>) -> io::Result<Response<Body>> {
     let given = request.headers().get(AUTHORIZATION).and_then(|given| given.to_str().ok());
+    let given = given.map(str::to_string);
+    let given = given.as_deref();
     let path = request.uri().path().to_string();
     let query = request.uri().query().unwrap_or_default().to_string();
+    let method = request.method().to_string();
+    let uri = request.uri().to_string();
+    let sent = request.into_body().collect().await.map(|body| body.to_bytes());
+    let body: Value = serde_json::from_slice(&sent.unwrap_or_default()).unwrap_or_default();
     shared.requests.lock().unwrap_or_else(PoisonError::into_inner).push(Request {
-        method: request.method().to_string(),
-        path: request.uri().to_string(),
+        method: method.clone(),
+        path: uri,
         has_credentials: given.is_some(),
+        body: body.clone(),
     });
     let bare = path.trim_end_matches('/');
     let open = matches!(bare, "/redfish" | "/redfish/v1");
     if !open && shared.authorization.is_some() && shared.authorization.as_deref() != given {
         return Ok(error(401, "The credentials are not valid."));
     }
-    if shared.tree.slashes && !path.ends_with('/') && shared.tree.get(bare).is_some() {
+    let tree = shared.tree().clone();
+    if tree.slashes && !path.ends_with('/') && tree.get(bare).is_some() {
         return Ok(redirect(&format!("{path}/{}{query}", if query.is_empty() { "" } else { "?" })));
     }
-    let expand = shared.tree.expands && query.contains("$expand");
+    let expand = tree.expands && query.contains("$expand");
     let mut document = match expand {
-        true => shared.tree.expanded(bare),
-        false => shared.tree.get(bare).cloned(),
+        true => tree.expanded(bare),
+        false => tree.get(bare).cloned(),
     };
     for fault in shared.due(bare) {
         match fault {
@@ -216,9 +232,15 @@ async fn answer(shared: &Shared, request: &hyper::Request<Incoming>) -> io::Resu
             }
         }
     }
+    if method != "GET" {
+        return Ok(match shared.tree().change(&method, bare, &body) {
+            true => response(204, String::new()),
+            false => error(405, "It cannot be done here."),
+        });
+    }
     let Some(document) = document else { return Ok(error(404, "There is no such resource.")) };
     let mut response = response(200, document.to_string());
-    if let Some(allow) = shared.tree.allow
+    if let Some(allow) = tree.allow
         && let Ok(allow) = allow.parse()
     {
         response.headers_mut().insert(ALLOW, allow);
@@ -227,6 +249,10 @@ async fn answer(shared: &Shared, request: &hyper::Request<Incoming>) -> io::Resu
 }
 
 impl Shared {
+    fn tree(&self) -> std::sync::MutexGuard<'_, Tree> {
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn due(&self, path: &str) -> Vec<Fault> {
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         let mut due = Vec::new();

@@ -55,6 +55,36 @@ impl Tree {
         self
     }
 
+    /// What a POST of an action or a PATCH does. Whether there is such a thing to do.
+    pub fn change(&mut self, method: &str, path: &str, body: &Value) -> bool {
+        if method == "PATCH" {
+            let Some(document) = self.documents.get_mut(key(path)) else { return false };
+            for (name, value) in body.as_object().into_iter().flatten() {
+                document[name] = value.clone();
+            }
+            return true;
+        }
+        let Some((of, action)) = key(path).split_once("/Actions/") else { return false };
+        let Some(document) = self.documents.get_mut(of) else { return false };
+        let offered = document["Actions"][format!("#{action}")].is_object();
+        match action {
+            "ComputerSystem.Reset" if offered => {
+                let state = match body["ResetType"].as_str() {
+                    Some("On" | "ForceOn") => "On",
+                    Some("ForceOff" | "GracefulShutdown") => "Off",
+                    _ => return false,
+                };
+                document["PowerState"] = json!(state);
+            }
+            "VirtualMedia.EjectMedia" if offered => {
+                document["Inserted"] = json!(false);
+                document["Image"] = Value::Null;
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// The document with its members in it.
     pub fn expanded(&self, path: &str) -> Option<Value> {
         let mut document = self.get(path)?.clone();

@@ -2,10 +2,9 @@
 //! hosts, agents and its config work as they do for the user. One script reads everything.
 
 mod blocks;
+mod run;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
 use plimsoll_model::redact::redact;
 use plimsoll_sources::without_secrets;
@@ -15,9 +14,9 @@ use crate::archive::Out;
 use crate::gaps::Gaps;
 use blocks::Found;
 
+pub use run::{Output, Unanswered};
+
 const SCRIPT: &str = include_str!("read.sh");
-/// As root where that is possible without a password; else as far as the rights go.
-const AS_ROOT: &str = "if sudo -n true 2>/dev/null; then exec sudo -n sh; else exec sh; fi";
 
 /// A node that is to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,38 +49,14 @@ impl Node {
             names.iter().filter_map(|path| std::fs::read_to_string(root.join(path)).ok());
         names.find_map(|name| Some(name.trim().to_string()).filter(|name| !name.is_empty()))
     }
-
-    fn command(&self) -> Command {
-        let mut command = match self {
-            Node::Here { root } if root == Path::new("/") => Command::new("sh"),
-            Node::Here { root } => {
-                let mut command = Command::new("chroot");
-                command.arg(root).arg("sh");
-                command
-            }
-            Node::Ssh { destination } => {
-                let mut command = Command::new("ssh");
-                command
-                    .args(["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"])
-                    .args(["-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"])
-                    .args(["--", destination, AS_ROOT]);
-                command
-            }
-        };
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command
-    }
 }
 
 /// Reads one node into `nodes/NAME/`. Waits; to be run where that hurts nobody.
 pub fn read(node: &Node, deadline: Deadline, out: &Out, gaps: &Gaps) {
     let shown = node.name();
-    let mut child = match node.command().spawn() {
+    let mut child = match node.start(SCRIPT, &[], &[]) {
         Ok(child) => child,
-        Err(error) => {
-            return gaps.add(format!("node {shown}"), &plimsoll_sources::plain(&error));
-        }
+        Err(unanswered) => return gaps.add(format!("node {shown}"), &unanswered.0),
     };
     // In threads that are not waited for: a command on a dead disk ends for nobody, and holds its
     // output open.
@@ -95,9 +70,6 @@ pub fn read(node: &Node, deadline: Deadline, out: &Out, gaps: &Gaps) {
     }
     let stderr = child.stderr.take();
     std::thread::spawn(move || said.send(Said::Complaints(complaints(stderr))));
-    if let Some(mut stdin) = child.stdin.take() {
-        std::thread::spawn(move || stdin.write_all(SCRIPT.as_bytes()));
-    }
     let mut all = Vec::new();
     let (mut whole, mut told) = (None, None);
     while whole.is_none() || told.is_none() {
@@ -109,7 +81,7 @@ pub fn read(node: &Node, deadline: Deadline, out: &Out, gaps: &Gaps) {
         }
     }
     let in_time = whole.is_some();
-    stop(&mut child);
+    run::stop(&mut child);
     let why = match in_time {
         true => why(&told.unwrap_or_default()),
         false => "the time that was given for the whole reading is over".into(),
@@ -128,16 +100,6 @@ enum Said {
     /// Whether the script came to its end.
     End(bool),
     Complaints(String),
-}
-
-/// The shell and what it started.
-fn stop(child: &mut Child) {
-    if let Ok(None) = child.try_wait() {
-        let group = format!("-{}", child.id());
-        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
-        let _ = child.kill();
-    }
-    let _ = child.wait();
 }
 
 fn complaints(stderr: Option<impl std::io::Read>) -> String {

@@ -1,0 +1,91 @@
+//! Killed before any of its commands, a step can be gone on with, or taken back.
+
+use std::path::Path;
+use std::process::Command;
+
+use plimsoll_act::{Standing, Target};
+use plimsoll_model::plan::Step;
+use tempfile::tempdir;
+
+use crate::support::*;
+
+/// What the script on the node changes anything with.
+const COMMANDS: [&str; 8] = ["cat", "chmod", "cp", "mkdir", "mv", "rm", "sync", "sha256sum"];
+const MOST: usize = 200;
+
+/// Stands before the real command, and kills the shell that calls it when its time has come.
+fn stand_ins(folder: &Path, count: &Path) {
+    for name in COMMANDS {
+        let text = format!(
+            "#!/bin/sh\nread -r n < {0}\necho $((n - 1)) > {0}\n[ \"$n\" != 0 ] || {{ kill -KILL $PPID; exit 9; }}\nexec /usr/bin/env -i PATH=/usr/bin:/bin {name} \"$@\"\n",
+            count.display()
+        );
+        let file = folder.join(name);
+        fs_err::write(&file, text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs_err::set_permissions(&file, mode).unwrap();
+    }
+}
+
+/// In a process of its own, whose commands are the stand-ins.
+#[test]
+fn a_step_that_was_killed_anywhere_goes_on_or_back() {
+    let folder = tempdir().unwrap();
+    stand_ins(folder.path(), &folder.path().join("count"));
+    let run = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "killed::inner", "--nocapture"])
+        .current_dir(folder.path())
+        .env("PATH", format!("{}:/usr/bin:/bin", folder.path().display()))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(run.status.success(), "{said}{}", String::from_utf8_lossy(&run.stderr));
+    assert!(said.contains("1 passed"), "{said}");
+}
+
+#[test]
+#[ignore = "run by the test above, with other commands"]
+fn inner() {
+    for step in [write(NEW), retire()] {
+        for undone in [false, true] {
+            let kills = (0..MOST).take_while(|kill| !whole(&step, *kill, undone)).count();
+            println!("{kills} kills");
+            assert!((10..MOST).contains(&kills));
+        }
+    }
+}
+
+/// Whether it was not killed at all.
+fn whole(step: &Step, kill: usize, undone: bool) -> bool {
+    let root = tempdir().unwrap();
+    lay_out(root.path());
+    let before = tree(root.path());
+    let target = below(root.path(), &Nobody);
+    fs_err::write("count", format!("{kill}\n")).unwrap();
+    let mut done = target.keep(step).is_ok() && target.act(step).is_ok();
+    if done && undone {
+        done = target.undo(step).is_ok();
+    }
+    // From here on nobody is killed.
+    fs_err::write("count", "-1\n").unwrap();
+    let found = standing(&target, step);
+    if found == Standing::Ahead {
+        assert_eq!(tree(root.path()), before, "kill {kill}: nobody would take it back");
+    }
+    if undone {
+        // Half put back is neither here nor there, and is gone on with.
+        target.undo(step).unwrap();
+        assert_eq!(tree(root.path()), before, "kill {kill}");
+        assert_eq!(standing(&target, step), Standing::Ahead, "kill {kill}");
+    } else {
+        assert!(!matches!(found, Standing::Elsewhere(_)), "kill {kill}: {found:?}");
+        if found == Standing::Ahead {
+            target.keep(step).unwrap();
+            target.act(step).unwrap();
+        }
+        assert_eq!(standing(&target, step), Standing::Done, "kill {kill}");
+        target.undo(step).unwrap();
+        assert_eq!(tree(root.path()), before, "kill {kill}");
+    }
+    done
+}
