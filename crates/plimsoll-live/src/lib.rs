@@ -31,7 +31,7 @@ use crate::archive::{Archive, HEAD, Out};
 use crate::gaps::Gaps;
 use crate::probes::Outside;
 
-pub use api::{Patience, Unusable, Vantage, manifests, place};
+pub use api::{Patience, Unusable, Vantage, client, manifests, place};
 pub use disguised::write_disguised;
 pub use node::Node;
 pub use preflight::{BadImage, Part, Preflight};

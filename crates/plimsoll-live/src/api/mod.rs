@@ -26,7 +26,7 @@ use serde_json::Value;
 
 pub use ask::{Deadline, Patience};
 pub use rbac::manifests;
-pub use vantage::{Cluster, Connection, Unusable, Vantage, connect, place};
+pub use vantage::{Cluster, Connection, Unusable, Vantage, client, connect, place};
 
 use crate::Progress;
 use crate::archive::Out;

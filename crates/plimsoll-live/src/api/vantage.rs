@@ -127,6 +127,21 @@ pub async fn connect(
     Ok(connection)
 }
 
+/// The API for those who do more than read, by the same ways. One that does not answer is an error here:
+/// nothing can be done without it.
+pub async fn client(vantage: &Vantage, patience: Patience) -> Result<kube::Client, Unusable> {
+    let connection = connect(vantage, patience, Deadline::after(patience.budget)).await?;
+    if let Some(cluster) = connection.cluster {
+        return Ok(cluster.client);
+    }
+    let tried = connection.attempts.iter().map(|attempt| {
+        let why = attempt.why.as_deref().unwrap_or("no answer");
+        format!("{} ({}): {why}", attempt.vantage, attempt.server)
+    });
+    let tried: Vec<String> = tried.collect();
+    Err(Unusable(format!("the API does not answer: {}", tried.join("; "))))
+}
+
 impl Connection {
     /// What is wrong on this side is an error; what is wrong on the other is told.
     async fn attempt(&mut self, way: &Way, limit: Duration) -> Result<bool, Unusable> {
