@@ -8,6 +8,7 @@
 mod captured;
 mod cascade;
 mod check;
+mod csr;
 mod digest;
 mod explain;
 mod facts;
@@ -20,6 +21,7 @@ mod moves;
 mod ring;
 mod safe;
 mod text;
+mod verify;
 mod when;
 mod words;
 mod wrap;
@@ -29,6 +31,7 @@ use std::str::FromStr;
 
 pub use captured::captured_text;
 pub use check::{CheckShown, check_html, check_junit, check_markdown, check_sarif, check_text};
+pub use csr::csr_text;
 pub use explain::{explain_markdown, explain_text};
 pub use facts::facts_markdown;
 pub use html::html;
@@ -37,6 +40,7 @@ pub use knowledge::{index_markdown, list_text};
 pub use markdown::markdown;
 pub use moves::moves_text;
 pub use text::{EvidenceShown, TextOptions, text};
+pub use verify::verify_text;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {

@@ -13,6 +13,7 @@ mod mend;
 mod names;
 mod output;
 mod progress;
+mod smoke;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,8 @@ fn main() -> ExitCode {
         Command::Diagnose(diagnose) => commands::diagnose::run(diagnose),
         Command::Check(check) => commands::check::run(check),
         Command::Capture(capture) => commands::capture::run(capture),
+        Command::Csr(csr) => commands::csr::run(csr),
+        Command::Verify(verify) => commands::verify::run(verify),
         Command::Explain(explain) => commands::explain::run(explain),
         Command::Knowledge(knowledge) => commands::knowledge::run(&knowledge.verb),
     };

@@ -1,5 +1,7 @@
 pub mod capture;
 pub mod check;
+pub mod csr;
 pub mod diagnose;
 pub mod explain;
 pub mod knowledge;
+pub mod verify;
