@@ -9,8 +9,10 @@ use fs_err as fs;
 use plimsoll_model::Diagnosis;
 use plimsoll_model::capture::Captured;
 use plimsoll_model::check::Check;
+use plimsoll_model::csr::Requests;
 use plimsoll_model::knowledge::{Explained, Knowledge};
 use plimsoll_model::moves::Moves;
+use plimsoll_model::verify::Verified;
 
 use crate::shell;
 
@@ -47,10 +49,12 @@ fn schemas() -> Result<Vec<(String, String)>> {
     let schemas = [
         ("captured", Captured::json_schema()),
         ("check", Check::json_schema()),
+        ("csr", Requests::json_schema()),
         ("diagnosis", Diagnosis::json_schema()),
         ("explain", Explained::json_schema()),
         ("knowledge", Knowledge::json_schema()),
         ("moves", Moves::json_schema()),
+        ("verify", Verified::json_schema()),
     ];
     let file = |(name, schema): (&str, _)| -> Result<(String, String)> {
         let path = format!("docs/schema/{name}.v1.schema.json");

@@ -3,19 +3,25 @@
 //! see that it holds. Killed at any instant, it goes on or back from its journal.
 
 mod api;
+mod approve;
+mod ask;
 mod bmc;
 mod journal;
 mod make;
 mod node;
 mod pretend;
+pub mod requests;
+pub mod smoke;
 mod target;
 mod transaction;
 
 pub use api::{Api, ApiTarget, Held, Lease, MANAGER, missing_rights};
+pub use approve::ApproveTarget;
+pub use ask::Refusal;
 pub use bmc::{BmcTarget, Identity};
 pub use journal::{Journal, Log, Unreadable, Unwritable};
 pub use make::{LOCALHOST_KUBECONFIG, LOCALHOST_MAKER, Made, Reads, make, makers};
-pub use node::NodeTarget;
+pub use node::{NodeTarget, read_file};
 pub use pretend::{Pretend, Things};
 pub use target::{Kept, Sight, Standing, Target, Targets, Trouble};
 pub use transaction::{Consent, Ended, Look, Pace, Transaction, World};

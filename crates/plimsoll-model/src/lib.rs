@@ -6,6 +6,7 @@
 
 pub mod capture;
 pub mod check;
+pub mod csr;
 pub mod diagnosis;
 pub mod entity;
 pub mod evidence;
@@ -16,6 +17,7 @@ pub mod plan;
 pub mod redact;
 pub mod session;
 pub mod snapshot;
+pub mod verify;
 
 pub use diagnosis::Diagnosis;
 pub use entity::EntityId;

@@ -4,9 +4,12 @@
 mod condition;
 mod draft;
 mod exact;
+pub mod expected;
 pub mod guard;
 mod outcome;
+pub mod request;
 mod resource;
+pub mod verify;
 
 pub use condition::{Answer, holds};
 pub use draft::{Answers, Choice, Unplanned, choose, draft};

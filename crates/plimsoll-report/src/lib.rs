@@ -8,6 +8,7 @@
 mod captured;
 mod cascade;
 mod check;
+mod csr;
 mod digest;
 mod explain;
 mod facts;
@@ -22,6 +23,7 @@ mod ring;
 mod safe;
 mod session;
 mod text;
+mod verify;
 mod when;
 mod words;
 mod wrap;
@@ -31,6 +33,7 @@ use std::str::FromStr;
 
 pub use captured::captured_text;
 pub use check::{CheckShown, check_html, check_junit, check_markdown, check_sarif, check_text};
+pub use csr::csr_text;
 pub use explain::{explain_markdown, explain_text};
 pub use facts::facts_markdown;
 pub use html::html;
@@ -41,6 +44,7 @@ pub use moves::moves_text;
 pub use plan::{plan_markdown, plan_text, short};
 pub use session::{session_markdown, session_text};
 pub use text::{EvidenceShown, TextOptions, text};
+pub use verify::verify_text;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {

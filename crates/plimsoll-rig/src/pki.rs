@@ -41,8 +41,13 @@ impl Authority {
     pub fn sign(&self, subject: (&str, &[&str]), names: &[&str], years: Years) -> Result<Identity> {
         let mut params = CertificateParams::new(Vec::new())?;
         params.distinguished_name.push(DnType::CommonName, subject.0);
-        for organisation in subject.1 {
-            params.distinguished_name.push(DnType::OrganizationName, *organisation);
+        for (number, organisation) in subject.1.iter().enumerate() {
+            // A second one of the same type would take the place of the first.
+            let kind = match number {
+                0 => DnType::OrganizationName,
+                _ => DnType::CustomDnType(vec![2, 5, 4, 10]),
+            };
+            params.distinguished_name.push(kind, *organisation);
         }
         for name in names {
             params.subject_alt_names.push(match name.parse::<IpAddr>() {

@@ -9,6 +9,10 @@ use std::sync::{Mutex, PoisonError};
 /// A file that is being written: half of it is worth nothing.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
+type Cleanup = Box<dyn FnOnce() + Send>;
+/// What has to be put right elsewhere.
+static CLEANUP: Mutex<Option<Cleanup>> = Mutex::new(None);
+
 /// How a command ended when it did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -69,6 +73,11 @@ pub fn unfinished(file: Option<&Path>) {
     *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = file.map(Path::to_path_buf);
 }
 
+/// What is done before an interrupted program ends; `None` when there is nothing to do any more.
+pub fn on_interrupt(cleanup: Option<Cleanup>) {
+    *CLEANUP.lock().unwrap_or_else(PoisonError::into_inner) = cleanup;
+}
+
 /// 130: Ctrl-C, and so 143 and 129 for TERM and HUP, after what is unfinished was taken away.
 pub fn end_on_interrupt() {
     std::thread::spawn(|| {
@@ -83,6 +92,10 @@ pub fn end_on_interrupt() {
             let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(file) = unfinished.take() {
                 let _ = fs_err::remove_file(file);
+            }
+            let cleanup = CLEANUP.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(cleanup) = cleanup {
+                cleanup();
             }
             anstream::eprintln!();
             #[expect(clippy::exit, clippy::disallowed_methods, reason = "the one place for it")]

@@ -115,6 +115,24 @@ fn whole_second() -> jiff::Timestamp {
     jiff::Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 
+/// For a few requests one after the other.
+pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| Failure::Internal(anyhow::anyhow!(error)))
+}
+
+pub fn no_cluster() -> Failure {
+    Failure::Usage("this needs the API of a cluster, such as kube:CONTEXT".into())
+}
+
+/// A source as it may be told: without the way to it on this machine.
+pub fn shown(source: &Path) -> String {
+    match source.to_str().and_then(|text| text.split_once(':')) {
+        Some(("kube" | "ssh" | "node" | "bmc", _)) | None => source.display().to_string(),
+        _ => source.file_name().unwrap_or(source.as_os_str()).to_string_lossy().into_owned(),
+    }
+}
+
 pub fn open(request: Request, progress: &dyn Progress) -> Result<Live, Failure> {
     Live::open(request, progress).map_err(|error| {
         let hint = "hint: name another SOURCE ('--help' lists them), or give --kubeconfig FILE";

@@ -14,6 +14,7 @@ mod mend;
 mod names;
 mod output;
 mod progress;
+mod smoke;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
         Command::Check(check) => commands::check::run(check),
         Command::Fix(fix) => commands::fix::run(fix),
         Command::Capture(capture) => commands::capture::run(capture),
+        Command::Csr(csr) => commands::csr::run(csr),
+        Command::Verify(verify) => commands::verify::run(verify),
         Command::Explain(explain) => commands::explain::run(explain),
         Command::Knowledge(knowledge) => commands::knowledge::run(&knowledge.verb),
     };

@@ -19,6 +19,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("updating", "a later version is being rolled out"),
             ("changeStarted", "when the newest version was started"),
             ("installStarted", "when the first version was started"),
+            ("installEnded", "when the first version was complete"),
             ("id", "cluster id"),
             ("platform", "BareMetal, None, External, …"),
             ("topology", "HighlyAvailable, SingleReplica, …"),

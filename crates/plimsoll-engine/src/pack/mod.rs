@@ -20,6 +20,7 @@ use plimsoll_model::snapshot::Signature;
 use crate::predicate::Predicate;
 
 pub use repairs::{ConditionRule, ContentRule, Each, RepairRule, StepRule, VerbRule, VerifyRule};
+pub use repairs::value as json;
 
 /// One file of a pack, by its path below the pack's folder.
 #[derive(Clone, Debug)]

@@ -469,8 +469,8 @@ fn collect(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// A part of a pack as the API takes it.
-fn value(node: &Node) -> Value {
+/// YAML as the API takes it.
+pub fn value(node: &Node) -> Value {
     match &node.kind {
         Kind::Null => Value::Null,
         Kind::Bool(plain) => (*plain).into(),

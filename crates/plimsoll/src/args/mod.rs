@@ -2,21 +2,25 @@
 
 mod capture;
 mod check;
+mod csr;
 mod diagnose;
 mod explain;
 mod fix;
 mod knowledge;
 mod reach;
+mod verify;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub use capture::Capture;
 pub use check::{Check, CheckOutput, Example, LivePart};
+pub use csr::Csr;
 pub use diagnose::{Diagnose, Output, ShownEvidence};
 pub use explain::Explain;
 pub use fix::{Fix, PlanOutput};
 pub use knowledge::{Knowledge, KnowledgeVerb, OfPacks, Pages, Test};
 pub use reach::Reach;
+pub use verify::Verify;
 
 /// From a broken bare-metal OpenShift cluster to its root causes, with proof.
 #[derive(Debug, Parser)]
@@ -32,6 +36,8 @@ pub enum Command {
     Check(Check),
     Fix(Fix),
     Capture(Capture),
+    Csr(Csr),
+    Verify(Verify),
     Explain(Explain),
     Knowledge(Knowledge),
 }

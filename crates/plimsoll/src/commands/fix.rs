@@ -12,7 +12,7 @@ use plimsoll_repair::{Answers, Choice, Observed, Unplanned};
 use crate::args::{Fix, PlanOutput};
 use crate::exit::{self, Failure, Outcome};
 use crate::fixing::console::Console;
-use crate::fixing::hands::{Hands, NoMakers};
+use crate::fixing::hands::{Hands, Reader};
 use crate::fixing::state::{Begun, State};
 use crate::fixing::world::Site;
 use crate::live;
@@ -238,7 +238,11 @@ fn carry_out(
     mut begun: Begun,
     back: bool,
 ) -> Result<Outcome, Failure> {
-    let hands = Hands::new(api, &begun.plan, &begun.folder, &NoMakers);
+    let request = site.request()?;
+    let reader = Reader::new(api, &begun.plan, request.as_ref(), site);
+    let poll = Duration::from_secs(args.poll);
+    let hands = Hands::new(api, &begun.plan, &begun.folder, request.as_ref(), &reader, poll)
+        .map_err(|trouble| Failure::Unreadable(trouble.to_string()))?;
     let console = Console::new(args);
     let mut transaction = Transaction {
         plan: &begun.plan,
@@ -247,7 +251,7 @@ fn carry_out(
         consent: &console,
         log: &mut begun.journal,
         pace: Pace {
-            poll: Duration::from_secs(args.poll),
+            poll,
             settle: Duration::from_secs(args.settle),
             dwell: Duration::from_secs(args.dwell),
             ..Pace::default()

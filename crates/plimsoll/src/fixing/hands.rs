@@ -1,45 +1,185 @@
-//! Who does which step of a plan.
+//! Who does which step of a plan, and what makers read.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
-use plimsoll_act::{Api, ApiTarget, Made, Makers, Target, Targets, Trouble};
-use plimsoll_model::plan::{Plan, Step, Target as Where};
+use plimsoll_act::{
+    Api, ApiTarget, ApproveTarget, BmcTarget, NodeTarget, Reads, Target, Targets, Trouble, World,
+};
+use plimsoll_live::{Node, Request};
+use plimsoll_model::plan::{Action, Content, Object, Plan, Step, Target as Where};
+use plimsoll_model::{EntityId, FactBase, Time, Value as Fact};
 use serde_json::Value;
+
+use crate::live;
+
+/// For the request of a kubelet that was just started.
+const REQUEST_COMES: Duration = Duration::from_secs(300);
+
+/// The cluster and its nodes, as makers read them.
+pub struct Reader<'a> {
+    api: Option<&'a Api>,
+    nodes: BTreeMap<String, Node>,
+}
+
+impl<'a> Reader<'a> {
+    /// Nodes of the plan, each by the way that was given to it.
+    pub fn new(
+        api: Option<&'a Api>,
+        plan: &Plan,
+        request: Option<&Request>,
+        world: &dyn World,
+    ) -> Self {
+        let named: Vec<String> = plan.steps.iter().flat_map(nodes_of).collect();
+        let mut nodes = BTreeMap::new();
+        if let (Some(request), false) = (request, named.is_empty()) {
+            let base = world.glance().unwrap_or_default();
+            for name in named {
+                if let Some(node) = way_to(&name, request, &base) {
+                    nodes.insert(name, node);
+                }
+            }
+        }
+        Self { api, nodes }
+    }
+}
+
+fn nodes_of(step: &Step) -> Vec<String> {
+    let mut names = Vec::new();
+    if let Where::Node { name } = &step.target {
+        names.push(name.clone());
+    }
+    let content = match &step.action {
+        Action::Create { content } | Action::Fill { content } => Some(content),
+        Action::WriteFile { content, .. } => Some(content),
+        _ => None,
+    };
+    if let Some(Content::Maker { inputs, .. }) = content {
+        names.extend(inputs["node"].as_str().map(str::to_string));
+    }
+    names
+}
+
+/// A node that was named, or one of all.
+fn way_to(name: &str, request: &Request, base: &FactBase) -> Option<Node> {
+    let entity = base.entities.get(&EntityId::cluster_scoped("Node", name));
+    let addresses: Vec<String> = entity
+        .and_then(|node| node.facts.get("addresses"))
+        .map(|all: &Fact| all.texts().map(str::to_string).collect())
+        .unwrap_or_default();
+    let is_it = |node: &&Node| match node {
+        Node::Here { root } => {
+            node.host_name().as_deref() == Some(name)
+                // The mounted root of a machine that does not run tells its name in /etc/hostname.
+                || root.file_name().is_some_and(|folder| folder == name)
+        }
+        Node::Ssh { destination } => {
+            let host = destination.rsplit('@').next().unwrap_or_default();
+            host == name || addresses.iter().any(|address| address == host)
+        }
+    };
+    request.nodes.iter().find(is_it).cloned().or_else(|| {
+        let user = request.all_nodes_as.as_ref()?;
+        let host = addresses.first().map_or(name, String::as_str);
+        Some(Node::Ssh { destination: format!("{user}@{host}") })
+    })
+}
+
+impl Reads for Reader<'_> {
+    fn object(&self, object: &Object) -> Result<Option<Value>, Trouble> {
+        match self.api {
+            Some(api) => api.get(object),
+            None => Err(Trouble::Failed(format!("{}: no API is given", object.entity()))),
+        }
+    }
+
+    fn file(&self, node: &str, path: &str) -> Result<Vec<u8>, Trouble> {
+        plimsoll_act::read_file(self.way(node)?, path)
+    }
+
+    fn now(&self) -> Time {
+        live::clock()
+    }
+}
+
+impl Reader<'_> {
+    fn way(&self, node: &str) -> Result<&Node, Trouble> {
+        let missing = || format!("no way to {node} is given: add ssh:{node} or ssh:all");
+        self.nodes.get(node).ok_or_else(|| Trouble::Failed(missing()))
+    }
+}
 
 /// The targets of one session.
 pub struct Hands<'a> {
     api: Option<ApiTarget<'a>>,
-}
-
-/// Nothing can be made yet.
-pub struct NoMakers;
-
-impl Makers for NoMakers {
-    fn make(&self, maker: &str, _: &Value) -> Result<Made, Trouble> {
-        Err(Trouble::Failed(format!("there is no maker '{maker}'")))
-    }
+    approve: Option<ApproveTarget<'a>>,
+    nodes: BTreeMap<String, NodeTarget<'a>>,
+    bmcs: BTreeMap<String, BmcTarget>,
 }
 
 impl<'a> Hands<'a> {
-    pub fn new(api: Option<&'a Api>, plan: &Plan, folder: &Path, makers: &'a dyn Makers) -> Self {
-        let api = api.map(|api| ApiTarget {
+    pub fn new(
+        api: Option<&'a Api>,
+        plan: &Plan,
+        folder: &Path,
+        request: Option<&Request>,
+        reader: &'a Reader<'a>,
+        poll: Duration,
+    ) -> Result<Self, Trouble> {
+        let session = plan.digest.clone();
+        let repairing = (plan.root.entity.kind == "Node").then(|| plan.root.entity.name.clone());
+        let approve = api.map(|api| ApproveTarget {
             api,
-            kept: folder.join("kept"),
-            session: plan.digest.clone(),
-            makers,
+            clock: live::clock,
+            repairing,
+            since: plan.made_for,
+            patience: REQUEST_COMES,
+            poll,
         });
-        Self { api }
+        let kept = folder.join("kept");
+        let short: String = session.chars().take(12).collect();
+        let api = api.map(|api| ApiTarget { api, kept, session, reads: reader });
+        let node = |(name, node): (&String, &Node)| {
+            Ok((name.clone(), NodeTarget::new(name, node.clone(), &short, reader)?))
+        };
+        let bmc = |target: &plimsoll_bmc::Target| {
+            let patience = plimsoll_bmc::Patience::default();
+            let name = target.name.clone();
+            (name.clone(), BmcTarget::new(&name, target.clone(), patience, live::clock))
+        };
+        Ok(Self {
+            api,
+            approve,
+            nodes: reader.nodes.iter().map(node).collect::<Result<_, Trouble>>()?,
+            bmcs: request.iter().flat_map(|request| &request.bmcs).map(bmc).collect(),
+        })
     }
 }
 
 impl Targets for Hands<'_> {
     fn of(&self, step: &Step) -> Result<&dyn Target, Trouble> {
-        match (&step.target, &self.api) {
-            (Where::Api(_), Some(api)) => Ok(api),
-            (Where::Api(_), None) => {
-                Err(Trouble::Failed("no live cluster is given: add kube:CONTEXT".into()))
+        let missing = |what: String| Trouble::Failed(what);
+        let no_api = || missing("no live cluster is given: add kube:CONTEXT".into());
+        if matches!(step.action, Action::Approve { .. }) {
+            let target = self.approve.as_ref().map(|target| target as &dyn Target);
+            return target.ok_or_else(no_api);
+        }
+        match &step.target {
+            Where::Api(_) => {
+                self.api.as_ref().map(|target| target as &dyn Target).ok_or_else(no_api)
             }
-            _ => Err(Trouble::Failed("nobody is there to do it".into())),
+            Where::Node { name } => {
+                let found = self.nodes.get(name).map(|target| target as &dyn Target);
+                let why = format!("no way to {name} is given: add ssh:{name} or ssh:all");
+                found.ok_or_else(|| missing(why))
+            }
+            Where::Bmc { host } => {
+                let found = self.bmcs.get(host).map(|target| target as &dyn Target);
+                let why = format!("no BMC of {host} is given: add bmc:FILE that names it");
+                found.ok_or_else(|| missing(why))
+            }
+            Where::Nothing => Err(missing("nobody is there to do it".into())),
         }
     }
 }

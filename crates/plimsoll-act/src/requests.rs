@@ -1,0 +1,98 @@
+//! Certificate requests of kubelets: read with everything that says who is expected, and approved one by
+//! one. There is no call that approves more than one.
+
+use http::Method;
+use kube::Client;
+use plimsoll_model::{Time, clip};
+use plimsoll_repair::request::{Inventory, is_pending, wave};
+use serde_json::{Value, json};
+
+use crate::ask::{Refusal, ask, get, list};
+
+const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+/// Path, group, plural, and what it is called where it cannot be read.
+const VOUCHERS: [(&str, &str, &str, &str); 3] = [
+    ("/apis/machine.openshift.io/v1beta1/machines", "machine.openshift.io", "machines", "Machines"),
+    ("/apis/metal3.io/v1alpha1/baremetalhosts", "metal3.io", "baremetalhosts", "BareMetalHosts"),
+    (
+        "/apis/config.openshift.io/v1/infrastructures",
+        "config.openshift.io",
+        "infrastructures",
+        "Infrastructures",
+    ),
+];
+
+/// Every request of a kubelet, decided or not.
+pub async fn all(client: &Client) -> Result<Vec<Value>, Refusal> {
+    let mut found = list(client, REQUESTS).await?;
+    found.retain(|request| wave(request).is_some());
+    Ok(found)
+}
+
+/// Those that wait for an answer.
+pub async fn pending(client: &Client) -> Result<Vec<Value>, Refusal> {
+    let mut found = all(client).await?;
+    found.retain(is_pending);
+    Ok(found)
+}
+
+/// Everything in the cluster that says who is expected. A resource that the cluster does not have says
+/// nothing; one that may not be read is a gap.
+pub async fn inventory(client: &Client) -> Result<Inventory, Refusal> {
+    let mut inventory = Inventory::default();
+    for node in list(client, "/api/v1/nodes").await? {
+        inventory.add("core", "nodes", &node);
+    }
+    inventory.all_nodes = true;
+    for (path, group, plural, called) in VOUCHERS {
+        match list(client, path).await {
+            Ok(found) => found.iter().for_each(|object| inventory.add(group, plural, object)),
+            Err(refusal) if refusal.code == Some(404) => {}
+            Err(refusal) => inventory.gaps.push(format!("{called}: {refusal}")),
+        }
+    }
+    Ok(inventory)
+}
+
+/// Approves this request as it was read: another one under its name, or one that somebody changed since,
+/// is refused by the API server (409).
+pub async fn approve(client: &Client, request: &Value, why: &str, now: Time) -> Result<(), Refusal> {
+    let refused = |why: &str| Err(Refusal { code: None, why: why.into() });
+    let text = |pointer: &str| request.pointer(pointer).and_then(Value::as_str);
+    let Some(name) = text("/metadata/name").filter(|name| is_plain(name)) else {
+        return refused("the request has no name");
+    };
+    if text("/metadata/uid").is_none() || text("/metadata/resourceVersion").is_none() {
+        return refused("it does not say which request it was: uid and resourceVersion are missing");
+    }
+    if !is_pending(request) {
+        return refused("it does not wait for an answer");
+    }
+    let mut approved = request.clone();
+    approved["apiVersion"] = "certificates.k8s.io/v1".into();
+    approved["kind"] = "CertificateSigningRequest".into();
+    let now = now.to_string();
+    approved["status"] = json!({"conditions": [{
+        "type": "Approved", "status": "True", "reason": "PlimsollApprove",
+        "message": clip(&format!("Approved by plimsoll: {why}")),
+        "lastUpdateTime": now, "lastTransitionTime": now,
+    }]});
+    let path = format!("{REQUESTS}/{name}/approval");
+    ask(client, Method::PUT, &path, Some(&approved)).await.map(|_| ())
+}
+
+/// Whether the signer gave its certificate. Approved is not issued.
+pub async fn is_issued(client: &Client, name: &str) -> Result<bool, Refusal> {
+    if !is_plain(name) {
+        return Ok(false);
+    }
+    let request = get(client, &format!("{REQUESTS}/{name}")).await?;
+    let certificate = request.pointer("/status/certificate").and_then(Value::as_str);
+    Ok(certificate.is_some_and(|text| !text.is_empty()))
+}
+
+/// Fit to stand in a path.
+fn is_plain(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
+    !name.is_empty() && name != "." && name != ".." && name.bytes().all(plain)
+}

@@ -1,0 +1,226 @@
+//! Facts made by hand, one of them wrong at a time.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use plimsoll_model::Evidence;
+use serde_json::json;
+
+use super::*;
+
+const NOW: &str = "2025-12-03T18:42:00Z";
+
+fn condition_of(status: &str) -> Value {
+    let text = |text: &str| Value::Text(text.into());
+    Value::Map(BTreeMap::from([
+        ("status".into(), text(status)),
+        ("reason".into(), text("Because")),
+        ("message".into(), text("of it")),
+    ]))
+}
+
+fn set(base: &mut FactBase, entity: &str, fact: &str, value: impl Into<Value>) {
+    let entity = base.entities.entry(entity.parse().unwrap()).or_default();
+    let nowhere = Evidence {
+        source: String::new(),
+        path: String::new(),
+        line: None,
+        pointer: None,
+        time: None,
+        text: String::new(),
+    };
+    entity.set(fact, value, nowhere);
+}
+
+fn well() -> FactBase {
+    let mut base = FactBase { now: Some(NOW.parse().unwrap()), ..FactBase::default() };
+    let cluster = "Cluster/cluster";
+    for (entity, fact, status) in [
+        (cluster, "available", "True"),
+        (cluster, "failing", "False"),
+        (cluster, "progressing", "False"),
+        ("ClusterOperator/etcd", "available", "True"),
+        ("ClusterOperator/etcd", "progressing", "False"),
+        ("ClusterOperator/etcd", "degraded", "False"),
+        ("Node/master-0", "ready", "True"),
+        ("MachineConfigPool/master", "updated", "True"),
+        ("MachineConfigPool/master", "degraded", "False"),
+    ] {
+        set(&mut base, entity, fact, condition_of(status));
+    }
+    for (fact, number) in
+        [("pendingRequests", 0), ("etcdMembers", 3), ("etcdHealthy", 3), ("controlPlaneNodes", 3)]
+    {
+        set(&mut base, cluster, fact, i64::from(number));
+    }
+    set(&mut base, cluster, "installEnded", "2025-12-03T18:12:00Z".parse::<Time>().unwrap());
+    base
+}
+
+fn diagnosis(verdict: &str, roots: serde_json::Value, states: serde_json::Value) -> Diagnosis {
+    serde_json::from_value(json!({
+        "schema": "plimsoll.diagnosis/v1", "generated_for": NOW, "cluster": {}, "sources": [],
+        "verdict": verdict, "reason": "nothing is wrong", "roots": roots, "states": states,
+        "edges": [], "deadlocks": [], "unexplained": [], "ruled_out": [], "alternatives": [],
+        "next_checks": [],
+    }))
+    .unwrap()
+}
+
+fn healthy() -> Diagnosis {
+    diagnosis("healthy", json!([]), json!([]))
+}
+
+/// `id entity: word` of all that is not met.
+fn left(base: &FactBase, diagnosis: &Diagnosis, wanted: &Wanted) -> Vec<String> {
+    let all = criteria(base, diagnosis, wanted);
+    let left = all.iter().filter(|one| one.ok != Met::Yes);
+    left.map(|one| format!("{} {}: {:?}", one.id, one.entity, one.ok)).collect()
+}
+
+#[test]
+fn a_cluster_that_is_well_meets_everything() {
+    let wanted = Wanted { gone: BTreeSet::from(["kubelet-anonymous".into()]), after_install: true };
+    assert_eq!(left(&well(), &healthy(), &wanted), Vec::<String>::new());
+    let says = criteria(&well(), &healthy(), &wanted);
+    let installed = says.iter().find(|one| one.id == "install-complete").unwrap();
+    assert!(installed.says.ends_with("30 minutes ago"), "{}", installed.says);
+    assert!(gate(&well()).unwrap().starts_with("the first hour ends in 30 minutes"));
+}
+
+#[test]
+fn each_thing_that_is_wrong_is_told_by_its_name() {
+    for (entity, fact, status, told) in [
+        ("ClusterOperator/etcd", "available", "False", "operator-available"),
+        ("ClusterOperator/etcd", "progressing", "True", "operator-settled"),
+        ("ClusterOperator/etcd", "degraded", "True", "operator-not-degraded"),
+        ("Node/master-0", "ready", "Unknown", "node-ready"),
+        ("MachineConfigPool/master", "updated", "False", "pool-updated"),
+        ("MachineConfigPool/master", "degraded", "True", "pool-not-degraded"),
+        ("Cluster/cluster", "available", "False", "cluster-available"),
+        ("Cluster/cluster", "failing", "True", "cluster-not-failing"),
+        ("Cluster/cluster", "progressing", "True", "cluster-settled"),
+    ] {
+        let mut base = well();
+        set(&mut base, entity, fact, condition_of(status));
+        let expected = format!("{told} {entity}: No");
+        assert_eq!(left(&base, &healthy(), &Wanted::default()), [expected]);
+    }
+}
+
+#[test]
+fn what_is_not_known_is_not_met() {
+    assert_eq!(left(&FactBase::default(), &healthy(), &Wanted::default()).len(), 8);
+    let mut base = well();
+    base.entities.get_mut(&EntityId::cluster()).unwrap().facts.remove("pendingRequests");
+    let expected = ["no-pending-requests Cluster/cluster: Unknown"];
+    assert_eq!(left(&base, &healthy(), &Wanted::default()), expected);
+    let mut base = well();
+    let operator = base.entities.get_mut(&"ClusterOperator/etcd".parse().unwrap()).unwrap();
+    operator.facts.remove("degraded");
+    let expected = ["operator-not-degraded ClusterOperator/etcd: Unknown"];
+    assert_eq!(left(&base, &healthy(), &Wanted::default()), expected);
+}
+
+#[test]
+fn etcd_is_asked_before_its_operator() {
+    let of = |members: i64, healthy: i64, alarms: i64| {
+        let mut base = well();
+        set(&mut base, "Cluster/cluster", "etcdMembers", members);
+        set(&mut base, "Cluster/cluster", "etcdHealthy", healthy);
+        set(&mut base, "Cluster/cluster", "etcdAlarms", alarms);
+        etcd(&base).ok
+    };
+    assert_eq!(of(3, 3, 0), Met::Yes);
+    for (members, healthy, alarms) in [(3, 2, 0), (2, 2, 0), (4, 4, 0), (3, 3, 1)] {
+        assert_eq!(of(members, healthy, alarms), Met::No, "{members} {healthy} {alarms}");
+    }
+    let by_operator = |available: &str, degraded: &str| {
+        let mut base = well();
+        base.entities.get_mut(&EntityId::cluster()).unwrap().facts.remove("etcdMembers");
+        let details = Value::Map(BTreeMap::from([
+            ("EtcdMembersAvailable".into(), condition_of(available)),
+            ("EtcdMembersDegraded".into(), condition_of(degraded)),
+        ]));
+        set(&mut base, "ClusterOperator/etcd", "details", details);
+        etcd(&base).ok
+    };
+    assert_eq!(by_operator("True", "False"), Met::Yes);
+    assert_eq!(by_operator("True", "True"), Met::No);
+    assert_eq!(by_operator("False", "False"), Met::No);
+    assert_eq!(by_operator("", "False"), Met::Unknown);
+}
+
+#[test]
+fn a_diagnosis_with_a_root_is_not_well() {
+    let root = |confidence: &str| {
+        json!([{"id": "kubelet-anonymous", "entity": "Node/master-1", "confidence": confidence,
+            "since": null, "summary": "it lost its identity", "explains": [], "evidence": [], "repairs": []}])
+    };
+    let of = |confidence: &str| {
+        left(&well(), &diagnosis("recoverable", root(confidence), json!([])), &Wanted::default())
+    };
+    assert_eq!(of("confirmed"), ["no-root-cause Node/master-1: No"]);
+    assert_eq!(of("suspected"), ["no-root-cause Node/master-1: Unknown"]);
+    let blind = diagnosis("not-provable", json!([]), json!([]));
+    assert_eq!(left(&well(), &blind, &Wanted::default()), ["no-root-cause Cluster/cluster: Unknown"]);
+    let deadlock = diagnosis("recoverable", json!([]), json!([]));
+    assert_eq!(left(&well(), &deadlock, &Wanted::default()), ["no-root-cause Cluster/cluster: No"]);
+}
+
+#[test]
+fn what_was_repaired_is_gone_when_it_is_not_active() {
+    let state = |status: &str| {
+        let states = json!([{"id": "kubelet-anonymous", "entity": "Node/master-1", "status": status,
+            "since": null, "summary": "it lost its identity", "evidence": []}]);
+        let wanted = Wanted { gone: BTreeSet::from(["kubelet-anonymous".into()]), ..Wanted::default() };
+        left(&well(), &diagnosis("healthy", json!([]), states), &wanted)
+    };
+    assert_eq!(state("active"), ["state-gone Node/master-1: No"]);
+    assert_eq!(state("unknown"), ["state-gone Node/master-1: Unknown"]);
+    assert_eq!(state("recovered"), Vec::<String>::new());
+}
+
+#[test]
+fn an_install_that_is_not_complete_does_not_pass_the_gate() {
+    let mut base = well();
+    let cluster = base.entities.get_mut(&EntityId::cluster()).unwrap();
+    cluster.facts.remove("installEnded");
+    let wanted = Wanted { after_install: true, ..Wanted::default() };
+    assert_eq!(left(&base, &healthy(), &wanted), ["install-complete Cluster/cluster: Unknown"]);
+    set(&mut base, "Cluster/cluster", "installed", false);
+    assert_eq!(left(&base, &healthy(), &wanted), ["install-complete Cluster/cluster: No"]);
+    let mut late = well();
+    set(&mut late, "ClusterOperator/etcd", "degraded", condition_of("True"));
+    late.now = Some("2025-12-04T17:12:00Z".parse().unwrap());
+    assert!(gate(&late).unwrap().starts_with("the first hour ended 1320 minutes ago"));
+    let told = criteria(&late, &healthy(), &wanted);
+    let degraded = told.iter().find(|one| one.ok == Met::No).unwrap();
+    assert!(degraded.says.contains("the installer does not wait for this"), "{}", degraded.says);
+}
+
+#[test]
+fn static_pods_run_through_the_window() {
+    let pods = |restarts: i64, created: &str, name: &str| {
+        let mut base = FactBase::default();
+        let pod = format!("Pod/openshift-etcd/{name}");
+        set(&mut base, &pod, "mirror", true);
+        set(&mut base, &pod, "restarts", restarts);
+        set(&mut base, &pod, "created", created.parse::<Time>().unwrap());
+        let other = "Pod/default/other";
+        set(&mut base, other, "mirror", false);
+        set(&mut base, other, "restarts", restarts * 7);
+        super::restarts(&base)
+    };
+    let begin = pods(3, "2025-12-01T00:00:00Z", "etcd-master-0");
+    assert_eq!(begin.len(), 1);
+    let says = |now: Restarts| {
+        let found = steady(&begin, &now);
+        (found[0].ok, found[0].says.clone())
+    };
+    assert_eq!(says(begin.clone()).0, Met::Yes);
+    let again = says(pods(5, "2025-12-01T00:00:00Z", "etcd-master-0"));
+    assert_eq!(again, (Met::No, "restarted 2 times in the window".into()));
+    assert_eq!(says(pods(0, "2025-12-03T00:00:00Z", "etcd-master-0")).0, Met::No);
+    assert_eq!(says(pods(3, "2025-12-01T00:00:00Z", "etcd-master-9")).0, Met::No);
+    assert_eq!(says(Restarts::new()).0, Met::Unknown);
+}

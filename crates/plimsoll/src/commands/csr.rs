@@ -1,0 +1,319 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use plimsoll_act::{Refusal, requests};
+use plimsoll_engine::pack::json;
+use plimsoll_live::Request;
+use plimsoll_model::Needs;
+use plimsoll_model::csr::{CSR_SCHEMA, Done, Judged, Requests, Verdict};
+use plimsoll_model::plan::Signer;
+use plimsoll_model::snapshot::{Collected, Document, Form, ResourceNeed, Snapshot};
+use plimsoll_repair::expected::{self, Expected};
+use plimsoll_repair::request::{Inventory, is_pending, judge_all, shown, wave};
+use plimsoll_sources::{Given, NoProgress};
+use plimsoll_yaml::Limits;
+use serde_json::Value;
+
+use crate::args::{Csr, DataOutput};
+use crate::exit::{Failure, Outcome};
+use crate::live::{self, Sorted};
+use crate::output::{note, print, text_options};
+
+/// Between two looks for requests that come later.
+const POLL: Duration = Duration::from_secs(2);
+/// How long a certificate is waited for that was approved last.
+const ISSUED_WITHIN: Duration = Duration::from_secs(10);
+const REQUESTS: (&str, &str) = ("certificates.k8s.io", "certificatesigningrequests");
+const VOUCHERS: [(&str, &str); 4] = [
+    ("core", "nodes"),
+    ("machine.openshift.io", "machines"),
+    ("metal3.io", "baremetalhosts"),
+    ("config.openshift.io", "infrastructures"),
+];
+
+pub fn run(args: &Csr) -> Result<Outcome, Failure> {
+    let expected = args.expect.as_deref().map(expected_nodes).transpose()?.unwrap_or_default();
+    let Sorted { paths, live } = live::sorted(&args.sources, &args.reach, args.now)?;
+    let answer = match live {
+        None if args.approve => {
+            let message = "--approve needs a live cluster, such as kube:CONTEXT";
+            return Err(Failure::Usage(message.into()));
+        }
+        None => of_archives(args, paths, expected)?,
+        Some(request) if paths.is_empty() && is_api_alone(&request) => {
+            of_cluster(args, &request, expected)?
+        }
+        Some(_) => {
+            let message = "requests are judged from one cluster or from archives, not from both";
+            return Err(Failure::Usage(message.into()));
+        }
+    };
+    print(&match args.output {
+        DataOutput::Json => plimsoll_report::json(&answer),
+        DataOutput::Text => plimsoll_report::csr_text(&answer, &text_options(&args.talk)),
+    })?;
+    let may = answer.requests.iter().any(|one| one.verdict == Verdict::Approve && one.done.is_none());
+    if may && !args.approve && args.output == DataOutput::Text {
+        note(&args.talk, "hint: --approve approves those that may be");
+    }
+    Ok(if answer.is_clear() { Outcome::Fine } else { Outcome::Found })
+}
+
+fn is_api_alone(request: &Request) -> bool {
+    let others = !request.nodes.is_empty() || !request.bmcs.is_empty();
+    request.cluster.is_some() && !others && request.all_nodes_as.is_none() && !request.bmcs_of_cluster
+}
+
+fn expected_nodes(file: &Path) -> Result<Vec<Expected>, Failure> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        Failure::Unreadable(format!("cannot read {shown}: {}", plimsoll_sources::plain(&error)))
+    })?;
+    expected::parse(&text).map_err(|wrong| {
+        Failure::Unreadable(format!("{shown}:{}:{}: {}", wrong.line, wrong.column, wrong.message))
+    })
+}
+
+/// What a gather holds is judged as of its time.
+fn of_archives(
+    args: &Csr,
+    paths: Vec<PathBuf>,
+    expected: Vec<Expected>,
+) -> Result<Requests, Failure> {
+    let need = |(group, plural): (&str, &str)| ResourceNeed {
+        group: group.into(),
+        plural: plural.into(),
+        namespaces: Vec::new(),
+        names: Vec::new(),
+        drop: Vec::new(),
+    };
+    let resources = VOUCHERS.into_iter().chain([REQUESTS]).map(need).collect();
+    let needs = Needs { now: args.now, resources, ..Needs::default() };
+    let given = paths.into_iter().map(Given::Path).collect();
+    let snapshot = plimsoll_sources::read_given(given, &needs, &NoProgress)
+        .map_err(|error| Failure::Unreadable(error.to_string()))?;
+    let Some(now) = snapshot.now else {
+        let message = "the sources do not tell when they were gathered: give --now";
+        return Err(Failure::Unreadable(message.into()));
+    };
+    let mut inventory = Inventory { expected, ..Inventory::default() };
+    inventory.repairing.clone_from(&args.node);
+    let (objects, mut gaps) = objects(&snapshot);
+    // Only a list that was understood to its end says who is not there.
+    let nodes = |one: &&Collected| (&*one.group, &*one.plural) == VOUCHERS[0];
+    let listed = snapshot.collected.iter().filter(nodes).any(|one| one.form == Form::List);
+    inventory.all_nodes = listed && gaps.is_empty();
+    let mut pending = Vec::new();
+    for (document, object) in objects {
+        match (&*document.group, &*document.plural) {
+            REQUESTS if is_pending(&object) => pending.push(object),
+            (group, plural) => inventory.add(group, plural, &object),
+        }
+    }
+    if !snapshot.collected.iter().any(|one| one.plural == REQUESTS.1) {
+        gaps.push("signing requests are not in this data".into());
+    }
+    let judged = judge_all(&pending, &inventory, now);
+    let all = pending.iter().zip(&judged).map(|(request, judgement)| shown(request, judgement));
+    Ok(answer(args, now, all.collect(), gaps))
+}
+
+/// Each object once, as the newest source has it.
+fn objects(snapshot: &Snapshot) -> (Vec<(&Document, Value)>, Vec<String>) {
+    let mut seen = BTreeSet::new();
+    let (mut found, mut gaps) = (Vec::new(), Vec::new());
+    for source in snapshot.newest_first() {
+        for document in snapshot.documents.iter().filter(|document| document.source == source) {
+            let object = match plimsoll_yaml::parse(&document.text, &Limits::OBJECT) {
+                Ok(node) => json(&node),
+                Err(error) => {
+                    gaps.push(format!("{}: {error}", document.path));
+                    continue;
+                }
+            };
+            let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            let key = (document.plural.clone(), document.namespace.clone(), name.to_string());
+            if seen.insert(key) {
+                found.push((document, object));
+            }
+        }
+    }
+    (found, gaps)
+}
+
+fn answer(args: &Csr, now: jiff::Timestamp, mut all: Vec<Judged>, gaps: Vec<String>) -> Requests {
+    if let Some(node) = &args.node {
+        all.retain(|one| one.node.as_ref() == Some(node));
+    }
+    all.sort_by_key(|one| {
+        (one.node.clone(), one.wave == Some(Signer::Serving), one.created, one.name.clone())
+    });
+    let sources = args.sources.iter().map(|source| live::shown(source));
+    Requests {
+        schema: CSR_SCHEMA.into(),
+        generated_for: Some(now),
+        sources: sources.collect(),
+        approving: args.approve,
+        requests: all,
+        gaps,
+    }
+}
+
+fn of_cluster(
+    args: &Csr,
+    request: &Request,
+    expected: Vec<Expected>,
+) -> Result<Requests, Failure> {
+    let runtime = live::runtime()?;
+    let work = async {
+        let Some(vantage) = &request.cluster else { return Err(live::no_cluster()) };
+        let client = plimsoll_live::client(vantage, request.patience).await;
+        let client = client.map_err(|error| Failure::Unreadable(error.to_string()))?;
+        let mut session = Session { args, client, expected, done: BTreeMap::new() };
+        session.run().await
+    };
+    let answer = runtime.block_on(work);
+    // A plugin for credentials that hangs is not waited for.
+    runtime.shutdown_background();
+    answer
+}
+
+/// All requests that wait, judged at one moment.
+struct Looked {
+    now: jiff::Timestamp,
+    requests: Vec<(Value, Judged)>,
+    gaps: Vec<String>,
+}
+
+struct Session<'a> {
+    args: &'a Csr,
+    client: Client,
+    expected: Vec<Expected>,
+    /// By uid: what was approved, or could not be.
+    done: BTreeMap<String, Judged>,
+}
+
+impl Session<'_> {
+    async fn run(&mut self) -> Result<Requests, Failure> {
+        if self.args.approve {
+            self.approve_all().await?;
+            if let Some(seconds) = self.args.wait {
+                self.wait(Duration::from_secs(seconds)).await?;
+            }
+            self.await_certificates().await;
+        }
+        let last = self.look().await?;
+        let done: Vec<Judged> = self.done.values().cloned().collect();
+        let pending = last.requests.into_iter().map(|(_, judged)| judged);
+        let is_new = |one: &Judged| !done.iter().any(|known| known.uid == one.uid);
+        let all = pending.filter(is_new).chain(done.clone()).collect();
+        Ok(answer(self.args, last.now, all, last.gaps))
+    }
+
+    async fn look(&self) -> Result<Looked, Failure> {
+        let unread = |refusal: Refusal| {
+            Failure::Unreadable(format!("the requests cannot be judged: {refusal}"))
+        };
+        let pending = requests::pending(&self.client).await.map_err(unread)?;
+        let mut inventory = requests::inventory(&self.client).await.map_err(unread)?;
+        inventory.expected.clone_from(&self.expected);
+        inventory.repairing.clone_from(&self.args.node);
+        let now = self.args.now.unwrap_or_else(live::clock);
+        let judged = judge_all(&pending, &inventory, now);
+        let judged: Vec<Judged> =
+            pending.iter().zip(&judged).map(|(request, one)| shown(request, one)).collect();
+        Ok(Looked { now, requests: pending.into_iter().zip(judged).collect(), gaps: inventory.gaps })
+    }
+
+    /// Clients first: without them nobody asks for the rest.
+    fn chosen(&self, looked: &Looked) -> Vec<String> {
+        let wanted = |one: &&(Value, Judged)| {
+            let judged = &one.1;
+            judged.verdict == Verdict::Approve
+                && self.args.node.as_ref().is_none_or(|node| judged.node.as_ref() == Some(node))
+        };
+        let mut chosen: Vec<&(Value, Judged)> = looked.requests.iter().filter(wanted).collect();
+        chosen.sort_by_key(|(request, judged)| (wave(request) != Some(Signer::Client), judged.created));
+        let uids = chosen.into_iter().filter_map(|(_, judged)| judged.uid.clone());
+        uids.filter(|uid| !self.done.contains_key(uid)).collect()
+    }
+
+    async fn approve_all(&mut self) -> Result<(), Failure> {
+        let looked = self.look().await?;
+        for uid in self.chosen(&looked) {
+            // Much may have changed since the last one was approved.
+            let fresh = self.look().await?;
+            if !self.chosen(&fresh).contains(&uid) {
+                continue;
+            }
+            let found = fresh.requests.iter().find(|(_, one)| one.uid.as_ref() == Some(&uid));
+            let Some((request, judged)) = found else { continue };
+            let done = self.approve(request, judged, fresh.now).await;
+            let node = judged.node.as_deref().unwrap_or_default();
+            note(&self.args.talk, &format!("{} ({node}): {}", judged.name, done.says));
+            self.done.insert(uid, Judged { done: Some(done), ..judged.clone() });
+        }
+        Ok(())
+    }
+
+    async fn approve(&self, request: &Value, judged: &Judged, now: jiff::Timestamp) -> Done {
+        let why = judged.reasons.join("; ");
+        let (approved, says) = match requests::approve(&self.client, request, &why, now).await {
+            Ok(()) => (true, "approved".to_string()),
+            Err(refusal) if refusal.code == Some(409) => {
+                (false, format!("not approved, somebody changed it in this moment: {refusal}"))
+            }
+            Err(refusal) => (false, format!("not approved: {refusal}")),
+        };
+        Done { approved, issued: false, says }
+    }
+
+    /// Until every node that was let in has both certificates.
+    async fn wait(&mut self, limit: Duration) -> Result<(), Failure> {
+        let until = Instant::now() + limit;
+        while !self.is_through() && Instant::now() < until {
+            tokio::time::sleep(POLL.min(until.saturating_duration_since(Instant::now()))).await;
+            self.approve_all().await?;
+        }
+        Ok(())
+    }
+
+    fn is_through(&self) -> bool {
+        let approved = self.done.values().filter(|one| is_approved(one));
+        let let_in: BTreeSet<&String> =
+            approved.clone().filter_map(|one| one.node.as_ref()).chain(&self.args.node).collect();
+        let served: BTreeSet<&String> = approved
+            .filter(|one| one.wave == Some(Signer::Serving))
+            .filter_map(|one| one.node.as_ref())
+            .collect();
+        !let_in.is_empty() && let_in == served
+    }
+
+    /// Approved is not issued: that is the signer's part.
+    async fn await_certificates(&mut self) {
+        let until = Instant::now() + ISSUED_WITHIN;
+        loop {
+            for one in self.done.values_mut().filter(|one| is_approved(one)) {
+                let Some(done) = one.done.as_mut().filter(|done| !done.issued) else { continue };
+                done.issued = requests::is_issued(&self.client, &one.name).await.unwrap_or(false);
+                done.says = match done.issued {
+                    true => "approved, and its certificate is there".into(),
+                    false => "approved; its certificate is not there yet, which is the part of \
+                              kube-controller-manager"
+                        .into(),
+                };
+            }
+            let waits = |one: &Judged| one.done.as_ref().is_some_and(|done| done.approved && !done.issued);
+            if !self.done.values().any(waits) || Instant::now() >= until {
+                return;
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+}
+
+fn is_approved(one: &Judged) -> bool {
+    one.done.as_ref().is_some_and(|done| done.approved)
+}

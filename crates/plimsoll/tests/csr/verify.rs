@@ -1,0 +1,173 @@
+//! A cluster that is ill, recovers, and is tried with a workload.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+use plimsoll_rig::{Running, wait_for};
+use serde_json::{Value, json};
+
+use crate::cluster::{Asking, Cluster, PATIENCE, Shared, answer, text, trial};
+
+const NOW: [&str; 3] = ["--now", "2025-12-03T18:42:00Z", "--no-probe"];
+const ILL: &str = "condition ClusterOperator/network Degraded=True reason=ApplyOperatorConfig since=-2h message=\"it is broken\"";
+const IMAGE: &str = "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:cli";
+
+pub fn trials(shared: &Shared) -> Vec<Trial> {
+    let with = |name: &str, run: fn(&Cluster)| trial(&format!("verify/{name}"), shared, run);
+    vec![
+        with("recovers", recovers),
+        with("a-request-waits", a_request_waits),
+        with("static-pod-restarts", static_pod_restarts),
+        with("after-install", after_install),
+        with("smoke", smoke),
+        with("smoke-interrupted", smoke_interrupted),
+    ]
+}
+
+fn verify(cluster: &Cluster, arguments: &[&str]) -> std::process::Output {
+    let json = ["--output", "json"];
+    cluster.plimsoll(&[&["verify"][..], arguments, &NOW, &json].concat())
+}
+
+fn left(answer: &Value) -> Vec<String> {
+    let all = answer["criteria"].as_array().unwrap().iter().filter(|one| one["ok"] != "yes");
+    let said = |part: &Value| part.as_str().unwrap().to_string();
+    all.map(|one| format!("{} {}", said(&one["id"]), said(&one["entity"]))).collect()
+}
+
+/// From 1 to 0 when the operator is well again, and stays so.
+fn recovers(cluster: &Cluster) {
+    cluster.load(ILL);
+    let ill = answer(&verify(cluster, &["--dwell", "2", "--poll", "1", "--patience", "3"]), 1);
+    let left = left(&ill);
+    assert!(left.contains(&"operator-not-degraded ClusterOperator/network".into()), "{left:?}");
+    assert_eq!(ill["verified"], false);
+    let schema = include_str!("../../../../docs/schema/verify.v1.schema.json");
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    jsonschema::validator_for(&schema).unwrap().validate(&ill).map_err(|e| e.to_string()).unwrap();
+    let waiting = [&["verify", "--dwell", "4", "--poll", "1", "--patience", "120", "--output", "json"][..], &NOW];
+    let child = cluster.command(&waiting.concat()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    cluster.load("");
+    let well = answer(&child.wait_with_output().unwrap(), 0);
+    let window = &well["window"];
+    assert!(window["held_seconds"].as_u64().unwrap() >= 4, "{window}");
+    assert!(window["looks"].as_u64().unwrap() >= 3, "{window}");
+    let failed = window["failed_before"].to_string();
+    assert!(failed.contains("operator-not-degraded"), "{window}");
+    let steady = well["criteria"].to_string();
+    assert!(steady.contains("static-pods-steady"), "{well:#}");
+    // One look only, and what it was repaired of.
+    let gone = answer(&verify(cluster, &["--dwell", "0", "--for", "network-operator-degraded"]), 0);
+    assert!(gone["criteria"].to_string().contains("network-operator-degraded is gone"), "{gone:#}");
+    let unknown = verify(cluster, &["--for", "network-operator-degradet"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown).contains("did you mean network-operator-degraded"), "{}", text(&unknown));
+}
+
+fn a_request_waits(cluster: &Cluster) {
+    cluster.load("");
+    answer(&verify(cluster, &["--dwell", "0"]), 0);
+    cluster.ask(&Asking::client("csr-new", "system:node:worker-77"));
+    let ill = answer(&verify(cluster, &["--dwell", "0", "--patience", "1"]), 1);
+    let left = left(&ill);
+    assert!(left.contains(&"no-pending-requests Cluster/cluster".into()), "{left:?}");
+}
+
+/// A restart in the window begins it anew.
+fn static_pod_restarts(cluster: &Cluster) {
+    cluster.load("");
+    let arguments = [&["verify", "--dwell", "5", "--poll", "1", "--patience", "90", "--output", "json"][..], &NOW];
+    let child = cluster.command(&arguments.concat()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    cluster.load("set Pod/openshift-etcd/etcd-master-0 status.containerStatuses[0].restartCount = 9");
+    let well = answer(&child.wait_with_output().unwrap(), 0);
+    let failed = well["window"]["failed_before"].to_string();
+    assert!(failed.contains("static-pods-steady"), "{:#}", well["window"]);
+}
+
+fn after_install(cluster: &Cluster) {
+    cluster.load(ILL);
+    let shown = cluster.plimsoll(&[&["verify", "--after-install", "--dwell", "0", "--patience", "1"][..], &NOW].concat());
+    assert_eq!(shown.status.code(), Some(1), "{}", text(&shown));
+    let shown = text(&shown).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("the installer does not wait for this"), "{shown}");
+    assert!(shown.contains("install complete: the install was complete at"), "{shown}");
+    assert!(shown.contains("After the install, the first hour ended"), "{shown}");
+}
+
+/// Somebody has to take away what is in a namespace.
+fn namespaces(cluster: &Cluster) -> Running {
+    cluster.server.controllers("namespace", &[]).unwrap()
+}
+
+/// A cluster with a pod whose image is known to be there.
+fn with_an_image(cluster: &Cluster) {
+    cluster.load("");
+    cluster.server.kubectl(&["create", "namespace", "openshift-dns"], "").ok();
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "node-resolver-x", "namespace": "openshift-dns"},
+        "spec": {"nodeName": "worker-0", "containers": [{"name": "dns-node-resolver", "image": IMAGE}]},
+    });
+    cluster.server.kubectl(&["apply", "-f", "-"], &pod.to_string()).unwrap();
+    let status = json!({"status": {"phase": "Running",
+        "conditions": [{"type": "Ready", "status": "True"}],
+        "containerStatuses": [{"name": "dns-node-resolver", "ready": true, "restartCount": 0,
+            "image": IMAGE, "imageID": IMAGE, "state": {"running": {}}}]}});
+    let patch = ["patch", "pod", "node-resolver-x", "-n", "openshift-dns", "--subresource=status", "-p"];
+    let status = status.to_string();
+    cluster.server.kubectl(&[&patch[..], &[&status]].concat(), "").unwrap();
+}
+
+/// The namespace of the workload, once it is there.
+fn workload(cluster: &Cluster) -> Option<(String, String)> {
+    let path = "jsonpath={range .items[*]}{.metadata.namespace} {.spec.template.spec.containers[0].image}{\"\\n\"}{end}";
+    let all = cluster.server.kubectl(&["get", "deployments", "-A", "-o", path], "").ok()?;
+    let found = all.lines().find(|line| line.starts_with("plimsoll-smoke-"))?;
+    found.split_once(' ').map(|(namespace, image)| (namespace.into(), image.into()))
+}
+
+fn left_namespaces(cluster: &Cluster) -> String {
+    let all = cluster.server.kubectl(&["get", "namespaces", "-o", "name"], "").unwrap();
+    all.lines().filter(|line| line.contains("plimsoll-smoke")).collect()
+}
+
+fn smoke(cluster: &Cluster) {
+    with_an_image(cluster);
+    let _controllers = namespaces(cluster);
+    let arguments = [&["verify", "--smoke", "--dwell", "0", "--output", "json"][..], &NOW];
+    let child = cluster.command(&arguments.concat()).spawn().unwrap();
+    // What a scheduler and a kubelet would do.
+    let ran = AtomicBool::new(false);
+    let runs = wait_for("the workload", PATIENCE, || {
+        let Some((namespace, image)) = workload(cluster) else { return false };
+        assert_eq!(image, IMAGE);
+        let status = r#"{"status": {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1}}"#;
+        let patch = ["patch", "deployment", "plimsoll-smoke", "-n", &namespace, "--subresource=status", "-p", status];
+        ran.store(cluster.server.kubectl(&patch, "").is_ok(), Ordering::Relaxed);
+        ran.load(Ordering::Relaxed)
+    });
+    let output = child.wait_with_output().unwrap();
+    runs.unwrap_or_else(|error| panic!("{error}: {}", text(&output)));
+    let done = answer(&output, 0);
+    assert!(done["criteria"].to_string().contains("a new pod ran in a new namespace"), "{done:#}");
+    assert_eq!(left_namespaces(cluster), "");
+}
+
+fn smoke_interrupted(cluster: &Cluster) {
+    with_an_image(cluster);
+    let _controllers = namespaces(cluster);
+    let arguments = [&["verify", "--smoke", "--dwell", "0"][..], &NOW];
+    let child = cluster.command(&arguments.concat()).spawn().unwrap();
+    let runs = wait_for("the workload", PATIENCE, || workload(cluster).is_some());
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let output = child.wait_with_output().unwrap();
+    runs.unwrap_or_else(|error| panic!("{error}: {}", text(&output)));
+    assert!(interrupted.unwrap().success());
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output));
+    assert!(text(&output).contains("the smoke workload is gone again"), "{}", text(&output));
+    assert_eq!(left_namespaces(cluster), "");
+}
