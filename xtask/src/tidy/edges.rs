@@ -11,6 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "plimsoll",
         &[
+            "plimsoll-act",
             "plimsoll-bmc",
             "plimsoll-causes",
             "plimsoll-disguise",
@@ -21,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "plimsoll-model",
             // Its tests share the real parts of the probes' own.
             "plimsoll-probe",
+            "plimsoll-repair",
             "plimsoll-report",
             "plimsoll-rig",
             "plimsoll-sources",
