@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod beside;
 mod captured;
 mod cluster;
 mod equal;
@@ -20,6 +21,7 @@ fn main() {
     let mut trials: Vec<Trial> = trouble::trials(&cluster);
     trials.extend(captured::trials(&cluster));
     trials.extend(omc::trials(&cluster));
+    trials.extend(beside::trials(&cluster));
     trials.extend(equal::trials(&cluster));
     trials.extend(real_kubelet::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
