@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn a_banner_in_another_alphabet_is_passed_over() {
-        let text =
-            [&b"Willkommen auf dem Rechner f\xfcr alle\n"[..], block("etc/x", "a").as_bytes()];
+        let own = block("etc/x", "a");
+        let text = [&b"Willkommen auf dem Rechner f\xfcr alle\n"[..], own.as_bytes()];
         let (all, _) = found(&text.concat());
         assert_eq!(all[0].path, "etc/x");
     }
