@@ -12,6 +12,8 @@ use plimsoll_model::check::Check;
 use plimsoll_model::csr::Requests;
 use plimsoll_model::knowledge::{Explained, Knowledge};
 use plimsoll_model::moves::Moves;
+use plimsoll_model::plan::Plan;
+use plimsoll_model::session::Session;
 use plimsoll_model::verify::Verified;
 
 use crate::shell;
@@ -54,6 +56,8 @@ fn schemas() -> Result<Vec<(String, String)>> {
         ("explain", Explained::json_schema()),
         ("knowledge", Knowledge::json_schema()),
         ("moves", Moves::json_schema()),
+        ("plan", Plan::json_schema()),
+        ("session", Session::json_schema()),
         ("verify", Verified::json_schema()),
     ];
     let file = |(name, schema): (&str, _)| -> Result<(String, String)> {

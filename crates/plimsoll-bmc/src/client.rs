@@ -35,7 +35,7 @@ pub struct Client {
     base: Url,
     credentials: Option<(String, String)>,
     sends_credentials: bool,
-    request: Duration,
+    patience: Patience,
     deadline: Instant,
     requests: usize,
     bytes: usize,
@@ -108,7 +108,7 @@ impl Client {
             base,
             credentials,
             sends_credentials: false,
-            request: patience.request,
+            patience: *patience,
             deadline,
             requests: 0,
             bytes: 0,
@@ -307,7 +307,7 @@ impl Client {
     fn left(&self) -> Result<Duration, Failure> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(unanswered("the time for this BMC is over"));
+            return Err(unanswered(self.patience.is_over()));
         }
         if self.requests >= MAX_REQUESTS {
             return Err(unanswered("more requests than one BMC is asked"));
@@ -321,7 +321,7 @@ impl Client {
         if self.silence >= MAX_SILENCE {
             return Err(unanswered("it no longer answers"));
         }
-        Ok(left.min(self.request))
+        Ok(left.min(self.patience.request))
     }
 
     async fn body(&mut self, mut response: Response) -> Result<Vec<u8>, Failure> {

@@ -24,7 +24,7 @@ mod value;
 mod walk;
 mod words;
 
-use futures::StreamExt;
+use futures::{Stream, StreamExt};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -47,20 +47,27 @@ const AT_ONCE: usize = 64;
 /// All of them, by name. `at_once` are read at the same time.
 pub async fn read_all(
     targets: &[Target],
-    patience: &Patience,
-    clock: impl Fn() -> Timestamp,
+    patience: Patience,
+    clock: impl Fn() -> Timestamp + Copy,
     at_once: usize,
 ) -> Vec<Reading> {
-    let clock = &clock;
-    let mut readings: Vec<Reading> = futures::stream::iter(targets)
-        .map(|target| read(target, patience, clock))
-        .buffer_unordered(at_once.clamp(1, AT_ONCE))
-        .collect()
-        .await;
+    let mut readings: Vec<Reading> = read_each(targets, patience, clock, at_once).collect().await;
     readings.sort_by(|one, other| {
         one.name.cmp(&other.name).then_with(|| one.address.cmp(&other.address))
     });
     readings
+}
+
+/// Each as it comes, in no order.
+pub fn read_each(
+    targets: &[Target],
+    patience: Patience,
+    clock: impl Fn() -> Timestamp + Copy,
+    at_once: usize,
+) -> impl Stream<Item = Reading> + Unpin {
+    let reads =
+        targets.iter().map(move |target| async move { read(target, &patience, clock).await });
+    Box::pin(futures::stream::iter(reads).buffer_unordered(at_once.clamp(1, AT_ONCE)))
 }
 
 /// One BMC. Whatever is wrong with it is in the reading.
@@ -69,7 +76,7 @@ pub async fn read_all(
 pub async fn read(target: &Target, patience: &Patience, clock: impl Fn() -> Timestamp) -> Reading {
     let mut reading = Reading {
         schema: SCHEMA.into(),
-        name: target.name.clone(),
+        name: target.shown_name(),
         address: address::shown(&target.address),
         ..Reading::default()
     };
@@ -81,7 +88,7 @@ pub async fn read(target: &Target, patience: &Patience, clock: impl Fn() -> Time
         }
     };
     reading.endpoint = Some(endpoint.clone());
-    let deadline = Instant::now() + patience.total;
+    let deadline = patience.deadline(Instant::now());
     let looked =
         tokio::time::timeout_at(deadline, reach::look(&endpoint, target, patience, clock()));
     let address = match looked.await {
@@ -94,7 +101,7 @@ pub async fn read(target: &Target, patience: &Patience, clock: impl Fn() -> Time
             return reading;
         }
         Err(_) => {
-            reading.reach = reach::told(ReachStatus::TimedOut, "the time for this BMC is over");
+            reading.reach = reach::told(ReachStatus::TimedOut, patience.is_over());
             return reading;
         }
     };

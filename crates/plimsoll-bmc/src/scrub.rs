@@ -22,7 +22,7 @@ pub fn scrub(reading: Reading, target: &Target) -> Reading {
         return reading;
     }
     serde_json::from_value(value).unwrap_or_else(|_| Reading {
-        name: target.name.clone(),
+        name: target.shown_name(),
         schema: reading.schema,
         ..Reading::default()
     })

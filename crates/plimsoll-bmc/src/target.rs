@@ -3,6 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
+use crate::address;
+
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Of the host, in whatever form the caller knows it.
@@ -43,6 +47,8 @@ pub struct Patience {
     pub request: Duration,
     /// For all that is asked of one BMC.
     pub total: Duration,
+    /// When everything has to be over, however many BMCs there are.
+    pub until: Option<Instant>,
 }
 
 impl Default for Patience {
@@ -52,6 +58,29 @@ impl Default for Patience {
             connect: Duration::from_secs(5),
             request: Duration::from_secs(30),
             total: Duration::from_secs(180),
+            until: None,
         }
+    }
+}
+
+impl Patience {
+    /// Of a BMC that is asked from now on.
+    pub(crate) fn deadline(&self, now: Instant) -> Instant {
+        let own = now + self.total;
+        self.until.map_or(own, |until| until.min(own))
+    }
+
+    pub(crate) fn is_over(&self) -> &'static str {
+        match self.until.is_some_and(|until| until <= Instant::now()) {
+            true => "the time that was given for the whole reading is over",
+            false => "the time for this BMC is over",
+        }
+    }
+}
+
+impl Target {
+    /// Some have no other name than their address, and that may hold a password.
+    pub fn shown_name(&self) -> String {
+        address::shown(&self.name)
     }
 }

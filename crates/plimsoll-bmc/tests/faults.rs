@@ -200,7 +200,7 @@ async fn several_are_read_at_once_and_told_by_name() {
         targets.push(plimsoll_bmc::Target { name: name.into(), ..target(&server, SYSTEM) });
     }
     targets[1].password = Some(Secret::new("wrong-password"));
-    let readings = plimsoll_bmc::read_all(&targets, &patience(), now, 2).await;
+    let readings = plimsoll_bmc::read_all(&targets, patience(), now, 2).await;
     let names: Vec<_> = readings.iter().map(|reading| reading.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c"]);
     let odd = plimsoll_bmc::differences(&readings);

@@ -1,54 +1,106 @@
 //! BMCs over Redfish, each in a file of its own, and in what one differs from the others.
 
-use plimsoll_bmc::{AuthStatus, Patience, ReachStatus, Target, differences, read_all};
+use std::collections::BTreeSet;
+
+use futures::StreamExt;
+use plimsoll_bmc::{AuthStatus, Patience, ReachStatus, Reading, Target, differences, read_each};
 
 use crate::api::Deadline;
 use crate::archive::Out;
 use crate::gaps::Gaps;
 use crate::{Clock, Progress};
 
-const AT_ONCE: usize = 8;
+/// A BMC that is asked too much at once gives up.
+pub const AT_ONCE: usize = 8;
 
-pub async fn read(
-    targets: &[Target],
-    (asked, deadline): (crate::Patience, Deadline),
-    clock: Clock,
-    out: &Out,
-    gaps: &Gaps,
-    progress: &dyn Progress,
-) {
-    if targets.is_empty() {
-        return;
+/// How BMCs are read, and where that goes.
+pub struct Bmcs<'b> {
+    pub limits: (crate::Patience, Deadline),
+    pub clock: Clock,
+    pub out: &'b Out,
+    pub gaps: &'b Gaps,
+    pub progress: &'b dyn Progress,
+    /// Files that are written already.
+    pub files: Files,
+}
+
+impl Bmcs<'_> {
+    /// Each is written as soon as it is read.
+    pub async fn read(&self, targets: &[Target]) -> Vec<Reading> {
+        if targets.is_empty() {
+            return Vec::new();
+        }
+        self.progress.say(&format!("{} BMCs", targets.len()));
+        let patience = patience(self.limits);
+        let mut readings = read_each(targets, patience, self.clock, AT_ONCE);
+        let mut all = Vec::new();
+        while let Some(reading) = readings.next().await {
+            if let Some(why) = lacks(&reading) {
+                self.gaps.add(format!("BMC of {}", reading.name), why);
+            }
+            if !is_judged(&reading, self.limits.1) {
+                continue;
+            }
+            let Ok(text) = serde_json::to_string_pretty(&reading) else { continue };
+            let file = self.files.free(&reading.name);
+            if self.out.add(format!("bmc/{file}.json"), text + "\n").await.is_err() {
+                break;
+            }
+            all.push(reading);
+        }
+        all
     }
-    progress.say(&format!("{} BMCs", targets.len()));
+
+    pub async fn compare(&self, mut readings: Vec<Reading>) {
+        readings.sort_by(|a, b| (&a.name, &a.address).cmp(&(&b.name, &b.address)));
+        if readings.len() > 1
+            && let Ok(text) = serde_json::to_string_pretty(&differences(&readings))
+        {
+            let _ = self.out.add("bmc/differences.json", text + "\n").await;
+        }
+    }
+}
+
+/// As long as a BMC may take, but not longer than everything.
+pub fn patience((asked, deadline): (crate::Patience, Deadline)) -> Patience {
     let usual = Patience::default();
-    let patience = Patience {
+    Patience {
         connect: usual.connect.min(asked.request),
         request: usual.request.min(asked.request),
-        total: usual.total.min(deadline.left()),
-    };
-    let readings = read_all(targets, &patience, clock, AT_ONCE).await;
-    for reading in &readings {
-        let (reach, auth) = (&reading.reach, &reading.auth);
-        let refused = [AuthStatus::Unauthorized, AuthStatus::Forbidden, AuthStatus::Locked];
-        let why = match reach.status {
-            ReachStatus::Answered if !refused.contains(&auth.status) => None,
-            ReachStatus::Answered => auth.detail.as_deref().or(Some("it refuses the credentials")),
-            _ => reach.detail.as_deref().or(Some("it does not answer")),
-        };
-        if let Some(why) = why {
-            gaps.add(format!("BMC of {}", reading.name), why);
-        }
-        let Ok(text) = serde_json::to_string_pretty(reading) else { continue };
-        let name = file_name(&reading.name);
-        if out.add(format!("bmc/{name}.json"), text + "\n").await.is_err() {
-            return;
-        }
+        total: usual.total,
+        until: Some(deadline.at()),
     }
-    if readings.len() > 1
-        && let Ok(text) = serde_json::to_string_pretty(&differences(&readings))
-    {
-        let _ = out.add("bmc/differences.json", text + "\n").await;
+}
+
+/// One that had no time to answer is not silent.
+pub fn is_judged(reading: &Reading, deadline: Deadline) -> bool {
+    let is_silent = matches!(reading.reach.status, ReachStatus::TimedOut | ReachStatus::Lost);
+    !(is_silent && deadline.left().is_zero())
+}
+
+fn lacks(reading: &Reading) -> Option<&str> {
+    let (reach, auth) = (&reading.reach, &reading.auth);
+    let refused = [AuthStatus::Unauthorized, AuthStatus::Forbidden, AuthStatus::Locked];
+    match reach.status {
+        ReachStatus::Answered if !refused.contains(&auth.status) => None,
+        ReachStatus::Answered => auth.detail.as_deref().or(Some("it refuses the credentials")),
+        _ => reach.detail.as_deref().or(Some("it does not answer")),
+    }
+}
+
+/// Names of files that are taken: of hosts with the same name each has its own.
+#[derive(Default)]
+pub struct Files(std::sync::Mutex<BTreeSet<String>>);
+
+impl Files {
+    pub fn free(&self, name: &str) -> String {
+        let mut taken = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let plain = file_name(name);
+        let numbered = (2..).map(|number| format!("{plain}-{number}"));
+        let mut names = std::iter::once(plain.clone()).chain(numbered);
+        let free = names.find(|name| !taken.contains(name)).unwrap_or(plain);
+        taken.insert(free.clone());
+        free
     }
 }
 
@@ -57,4 +109,17 @@ pub fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
     let name: String = name.chars().take(200).map(plain).collect();
     name.trim_start_matches('.').to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_hosts_have_one_file() {
+        let files = Files::default();
+        let names =
+            ["worker-0", "a/worker-0", "worker-0", "a_worker-0"].map(|name| files.free(name));
+        assert_eq!(names, ["worker-0", "a_worker-0", "worker-0-2", "a_worker-0-2"]);
+    }
 }

@@ -13,11 +13,12 @@ mod node;
 mod pipe;
 mod preflight;
 mod probes;
+mod tail;
 
 use std::collections::BTreeSet;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 
 use plimsoll_bmc::Target;
 use plimsoll_disguise::Names;
@@ -26,10 +27,12 @@ use plimsoll_model::capture::{Attempt, Missing};
 use plimsoll_model::snapshot::Needs;
 use serde_json::json;
 
-use crate::api::{ClusterSeen, Connection, Deadline, Given, Told};
+use crate::api::{ClusterSeen, Connection, Deadline, Ended, Reading, Told};
 use crate::archive::{Archive, HEAD, Out};
+use crate::bmcs::{Bmcs, Files};
 use crate::gaps::Gaps;
-use crate::probes::Outside;
+use crate::node::{Inside, Whom};
+use crate::probes::{NodeAt, Outside};
 
 pub use api::{Patience, Unusable, Vantage, client, manifests, place};
 pub use disguised::write_disguised;
@@ -85,6 +88,12 @@ pub struct Account {
     pub requests: u64,
     /// Of machines and the site, as far as they became known.
     pub names: Names,
+}
+
+#[derive(Default)]
+struct Read {
+    cluster: ClusterSeen,
+    ended: Ended,
 }
 
 /// Live sources, found and named, and ready to be read.
@@ -174,11 +183,11 @@ impl Live {
         archive.add(HEAD, format!("{head:#}\n").as_bytes())?;
         let gaps = Gaps::default();
         let (out, members) = archive::out();
-        let (told, written) = std::thread::scope(|scope| {
+        let (read, written) = std::thread::scope(|scope| {
             let gaps = &gaps;
             let read = move || match &self.runtime {
                 Some(runtime) => runtime.block_on(self.read(needs, out, gaps, progress)),
-                None => Told::default(),
+                None => Read::default(),
             };
             let reading = scope.spawn(read);
             // Whoever still reads when nobody listens any more finds that out, and ends.
@@ -186,15 +195,15 @@ impl Live {
             (reading.join(), written)
         });
         written?;
-        let told = told.map_err(|_| io::Error::other("the reading ended in a fault"))?;
+        let read = read.map_err(|_| io::Error::other("the reading ended in a fault"))?;
         let gaps = gaps.take();
-        let end = json!({"gaps": gaps, "lists": told.lists});
+        let end = json!({"gaps": gaps, "lists": read.ended.lists});
         archive.add("plimsoll-capture-end.json", format!("{end:#}\n").as_bytes())?;
         let (files, size) = archive.written();
         let archive_names = archive.machines();
         archive.finish()?.flush()?;
-        let names = self.names(told.cluster, archive_names);
-        Ok(Account { gaps, files, size, requests: told.requests, names })
+        let names = self.names(read.cluster, archive_names);
+        Ok(Account { gaps, files, size, requests: read.ended.requests, names })
     }
 
     /// All that is known of names, from wherever it was read.
@@ -222,65 +231,115 @@ impl Live {
         names
     }
 
-    async fn read(&self, needs: &Needs, out: Out, gaps: &Gaps, progress: &dyn Progress) -> Told {
+    /// What was named is read beside the API, which may be half dead and eat all the time.
+    async fn read(&self, needs: &Needs, out: Out, gaps: &Gaps, progress: &dyn Progress) -> Read {
         if let Some(unusable) = &self.unusable {
             gaps.add("the API", &unusable.0);
         }
-        let told = self.read_api(needs, &out, gaps, progress).await;
-        let mut nodes = self.request.nodes.clone();
-        if let Some(user) = &self.request.all_nodes_as {
-            nodes.extend(
-                told.nodes
-                    .iter()
-                    .map(|node| Node::Ssh { destination: format!("{user}@{}", node.address) }),
-            );
-            if told.nodes.is_empty() {
-                gaps.add("nodes over ssh", "the API named none; give each as ssh:HOST");
-            }
-        }
+        let inside = Inside::default();
+        let named = self.request.nodes.iter().cloned();
+        let named = named.map(|node| Whom { node, known_as: None }).collect();
+        let nodes = self.read_nodes(named, (&out, gaps, &inside), progress).boxed_local().shared();
+        let limits = (self.request.patience, self.deadline);
+        let bmcs = Bmcs {
+            limits,
+            clock: self.request.clock,
+            out: &out,
+            gaps,
+            progress,
+            files: Files::default(),
+        };
+        let api = async {
+            let cluster = self.connection.as_ref().and_then(|found| found.cluster.as_ref());
+            let reading =
+                cluster.map(|cluster| Reading::new(cluster, limits, needs, out.clone(), gaps));
+            let told = match &reading {
+                Some(reading) => reading.objects_and_logs(progress).await,
+                None => Told::default(),
+            };
+            let all = self.all_nodes(&told, gaps);
+            let all = self.read_nodes(all, (&out, gaps, &inside), progress);
+            let journals = async {
+                futures::join!(nodes.clone(), all);
+                if let Some(reading) = &reading {
+                    reading.journals(&told, &inside, progress).await;
+                }
+            };
+            let of_cluster = async {
+                let targets = self.bmcs_of_cluster(reading.as_ref(), &told, gaps).await;
+                bmcs.read(&targets).await
+            };
+            let probes = self.probe(&told, &out, gaps, progress);
+            let ((), of_cluster, ()) = futures::join!(journals, of_cluster, probes);
+            let ended = reading.map(Reading::end).unwrap_or_default();
+            self.tell_ways(&ended, &out, gaps).await;
+            (told, ended, of_cluster)
+        };
+        let named = bmcs.read(&self.request.bmcs);
+        let ((told, ended, of_cluster), (), mut read) = futures::join!(api, nodes.clone(), named);
+        read.extend(of_cluster);
+        bmcs.compare(read).await;
+        Read { cluster: told.cluster, ended }
+    }
+
+    async fn read_nodes(
+        &self,
+        nodes: Vec<Whom>,
+        (out, gaps, inside): (&Out, &Gaps, &Inside),
+        progress: &dyn Progress,
+    ) {
         let deadline = self.deadline;
-        let reads = nodes.into_iter().map(|node| {
-            let (out, gaps) = (out.clone(), gaps.clone());
-            progress.say(&format!("node {}", node.name()));
+        let reads = nodes.into_iter().map(|whom| {
+            let (out, gaps, inside) = (out.clone(), gaps.clone(), inside.clone());
             async move {
-                tokio::task::spawn_blocking(move || node::read(&node, deadline, &out, &gaps)).await
+                progress.say(&format!("node {}", whom.node.name()));
+                let read = move || node::read(&whom, deadline, &out, &gaps, &inside);
+                tokio::task::spawn_blocking(read).await
             }
         });
-        let nodes = futures::stream::iter(reads).buffer_unordered(NODES_AT_ONCE);
-        let bmcs = self.read_bmcs(&told, &out, gaps, progress);
-        let probes = self.probe(&told, &out, gaps, progress);
-        futures::join!(nodes.collect::<Vec<_>>(), bmcs, probes);
-        told
+        futures::stream::iter(reads)
+            .buffer_unordered(NODES_AT_ONCE)
+            .for_each(|_| std::future::ready(()))
+            .await;
     }
 
-    /// Its journals come from the node itself.
-    fn is_read_inside(&self, name: &str, address: &str) -> bool {
-        let is_it = |node: &Node| match node {
-            Node::Here { .. } => node.host_name().as_deref() == Some(name),
-            Node::Ssh { destination } => {
-                let host = destination.rsplit('@').next().unwrap_or_default();
-                host == name || host == address
-            }
-        };
-        self.request.all_nodes_as.is_some() || self.request.nodes.iter().any(is_it)
-    }
-
-    async fn read_bmcs(&self, told: &Told, out: &Out, gaps: &Gaps, progress: &dyn Progress) {
-        let mut targets = self.request.bmcs.clone();
-        let cluster = self.connection.as_ref().and_then(|connection| connection.cluster.as_ref());
-        let hosts = &told.cluster.hosts;
-        match cluster {
-            Some(cluster) if self.request.bmcs_of_cluster && !hosts.is_empty() => {
-                let limits = (self.request.patience, self.deadline);
-                targets.extend(api::bmc_targets(cluster, limits, hosts, gaps).await);
-            }
-            _ if self.request.bmcs_of_cluster => {
-                gaps.add("BMCs of the cluster", "the API named none; give them as bmc:FILE");
-            }
-            _ => {}
+    /// Every node that the API names, but for those that are read anyway.
+    fn all_nodes(&self, told: &Told, gaps: &Gaps) -> Vec<Whom> {
+        let Some(user) = &self.request.all_nodes_as else { return Vec::new() };
+        if told.nodes.is_empty() {
+            gaps.add("nodes over ssh", "the API named none; give each as ssh:HOST");
         }
-        let limits = (self.request.patience, self.deadline);
-        bmcs::read(&targets, limits, self.request.clock, out, gaps, progress).await;
+        let is_named = |at: &NodeAt| {
+            self.request.nodes.iter().any(|node| {
+                let host = node.host();
+                host == Some(&at.name)
+                    || host == Some(&at.address)
+                    || node.host_name().as_ref() == Some(&at.name)
+            })
+        };
+        let others = told.nodes.iter().filter(|at| !is_named(at));
+        let whom = |at: &NodeAt| Whom {
+            node: Node::Ssh { destination: format!("{user}@{}", at.address) },
+            known_as: Some(at.name.clone()),
+        };
+        others.map(whom).collect()
+    }
+
+    async fn bmcs_of_cluster(
+        &self,
+        reading: Option<&Reading<'_>>,
+        told: &Told,
+        gaps: &Gaps,
+    ) -> Vec<Target> {
+        let hosts = &told.cluster.hosts;
+        match reading {
+            _ if !self.request.bmcs_of_cluster => Vec::new(),
+            Some(reading) if !hosts.is_empty() => reading.bmc_targets(hosts).await,
+            _ => {
+                gaps.add("BMCs of the cluster", "the API named none; give them as bmc:FILE");
+                Vec::new()
+            }
+        }
     }
 
     async fn probe(&self, told: &Told, out: &Out, gaps: &Gaps, progress: &dyn Progress) {
@@ -306,42 +365,24 @@ impl Live {
         }
     }
 
-    async fn read_api(
-        &self,
-        needs: &Needs,
-        out: &Out,
-        gaps: &Gaps,
-        progress: &dyn Progress,
-    ) -> Told {
-        let Some(connection) = &self.connection else { return Told::default() };
+    /// Which ways to the API were tried, and what became of the one that was taken.
+    async fn tell_ways(&self, ended: &Ended, out: &Out, gaps: &Gaps) {
+        let Some(connection) = &self.connection else { return };
         let mut attempts = connection.attempts.clone();
-        let told = match &connection.cluster {
-            Some(cluster) => {
-                let given = Given {
-                    patience: self.request.patience,
-                    deadline: self.deadline,
-                    inside: &|name, address| self.is_read_inside(name, address),
-                };
-                let told = api::read(cluster, needs, given, out.clone(), gaps, progress).await;
-                if told.lost {
-                    let lost = "it answered first and was lost while it was read";
-                    attempts.last_mut().into_iter().for_each(|last| last.why = Some(lost.into()));
-                }
-                told
-            }
-            None => Told::default(),
-        };
+        if ended.lost {
+            let lost = "it answered first and was lost while it was read";
+            attempts.last_mut().into_iter().for_each(|last| last.why = Some(lost.into()));
+        }
         let tried = json!({"schema": "plimsoll.api/v1", "attempts": attempts});
         let _ = out.add("probes/api.json", format!("{tried:#}\n")).await;
         if let Some(attempt) = attempts.first().filter(|attempt| attempt.why.is_some()) {
             let why = attempt.why.as_deref().unwrap_or_default();
             gaps.add(format!("the API at {}", attempt.server), why);
         }
-        told
     }
 
     /// The archive, to be read while it is made.
-    pub fn stream(self, needs: Needs, progress: Box<dyn Progress>) -> Box<dyn Read + Send> {
+    pub fn stream(self, needs: Needs, progress: Box<dyn Progress>) -> Box<dyn io::Read + Send> {
         let (writer, reader) = pipe::pipe();
         std::thread::spawn(move || {
             let writer = io::BufWriter::with_capacity(64 << 10, writer);

@@ -135,6 +135,19 @@ impl ApiServer {
         self.process.kill();
     }
 
+    /// What kills it from anywhere, also while it is being asked.
+    pub fn killer(&self) -> impl Fn() + Send + Sync + 'static {
+        let process = self.process.id().to_string();
+        move || {
+            let _ = Command::new("kill").args(["-KILL", &process]).status();
+        }
+    }
+
+    /// Until it answers again, after its etcd was away.
+    pub fn wait_until_ready(&mut self) -> Result<()> {
+        self.wait()
+    }
+
     pub fn restart(&mut self) -> Result<()> {
         self.process.kill();
         self.process = Running::start(&mut self.command, &self.folder.join("apiserver.log"))?;

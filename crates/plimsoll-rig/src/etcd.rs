@@ -21,7 +21,9 @@ const AT_ONCE: usize = 1000;
 
 pub struct Etcd {
     port: u16,
-    _process: Running,
+    process: Running,
+    command: Command,
+    log: PathBuf,
 }
 
 impl Etcd {
@@ -50,10 +52,39 @@ impl Etcd {
             "--quota-backend-bytes",
             "4294967296",
         ]);
-        let process = Running::start(&mut command, &folder.join("etcd.log"))?;
-        let etcd = Self { port, _process: process };
-        wait_for("etcd", READY, || etcd.post("/v3/maintenance/status", &json!({})).is_ok())?;
+        let log = folder.join("etcd.log");
+        let process = Running::start(&mut command, &log)?;
+        let etcd = Self { port, process, command, log };
+        etcd.wait()?;
         Ok(etcd)
+    }
+
+    fn wait(&self) -> Result<()> {
+        wait_for("etcd", READY, || post(self.port, "/v3/maintenance/status", &json!({})).is_ok())
+    }
+
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// With all that was written before.
+    pub fn restart(&mut self) -> Result<()> {
+        self.process.kill();
+        self.process = Running::start(&mut self.command, &self.log)?;
+        self.wait()
+    }
+
+    /// What forgets all revisions but the newest, so that a list that is being read cannot go on
+    /// where it was.
+    pub fn forgetter(&self) -> impl Fn() -> Result<()> + Send + Sync + 'static {
+        let port = self.port;
+        move || {
+            let key = json!({"key": STANDARD.encode("plimsoll"), "value": ""});
+            let put = post(port, "/v3/kv/put", &key)?;
+            let revision = put["header"]["revision"].clone();
+            post(port, "/v3/kv/compaction", &json!({"revision": revision, "physical": true}))?;
+            Ok(())
+        }
     }
 
     pub fn url(&self) -> String {
@@ -70,7 +101,7 @@ impl Etcd {
                     json!({"requestPut": put})
                 })
                 .collect();
-            self.post("/v3/kv/txn", &json!({"success": puts}))?;
+            post(self.port, "/v3/kv/txn", &json!({"success": puts}))?;
         }
         Ok(())
     }
@@ -80,26 +111,26 @@ impl Etcd {
         let mut end = prefix.as_bytes().to_vec();
         end.iter_mut().next_back().into_iter().for_each(|last| *last += 1);
         let range = json!({"key": STANDARD.encode(prefix), "range_end": STANDARD.encode(end)});
-        self.post("/v3/kv/deleterange", &range)?;
+        post(self.port, "/v3/kv/deleterange", &range)?;
         Ok(())
     }
+}
 
-    fn post(&self, path: &str, body: &Value) -> Result<Value> {
-        let body = body.to_string();
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        write!(
-            stream,
-            "POST {path} HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        )?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let (head, body) = answer.split_once("\r\n\r\n").context("no answer")?;
-        if !head.contains(" 200 ") {
-            bail!("etcd: {head} {body}");
-        }
-        Ok(serde_json::from_str(body)?)
+fn post(port: u16, path: &str, body: &Value) -> Result<Value> {
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    write!(
+        stream,
+        "POST {path} HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").context("no answer")?;
+    if !head.contains(" 200 ") {
+        bail!("etcd: {head} {body}");
     }
+    Ok(serde_json::from_str(body)?)
 }
 
 /// Three members that speak TLS with each other and with clients.

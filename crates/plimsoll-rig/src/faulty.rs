@@ -27,6 +27,10 @@ pub enum Fault {
     Slow(Duration),
     /// So many bytes of the answer, then the connection ends.
     Cut(usize),
+    /// A page that asks for a login, as a portal on the way gives it.
+    Portal,
+    /// The answer in so many parts, with a pause before each.
+    Slowly(usize, Duration),
 }
 
 type Rule = dyn Fn(&str) -> Fault + Send + Sync;
@@ -91,6 +95,7 @@ fn serve(
     let head = head_of(&mut client)?;
     let path = head.split(' ').nth(1)?.to_string();
     let mut most = usize::MAX;
+    let mut slowly = None;
     match rule(&path) {
         Fault::None => {}
         Fault::Status(status) => {
@@ -98,8 +103,14 @@ fn serve(
             write!(client, "HTTP/1.1 {status} Fault\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).ok()?;
             return close(client);
         }
+        Fault::Portal => {
+            let page = "<html><body>Please log in.</body></html>";
+            write!(client, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}", page.len()).ok()?;
+            return close(client);
+        }
         Fault::Slow(time) => std::thread::sleep(time),
         Fault::Cut(bytes) => most = bytes,
+        Fault::Slowly(parts, pause) => slowly = Some((parts, pause)),
     }
     let name = "127.0.0.1".try_into().ok()?;
     let connection = ClientConnection::new(outer, name).ok()?;
@@ -108,6 +119,16 @@ fn serve(
     let head = head.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
     server.write_all(head.as_bytes()).ok()?;
     server.flush().ok()?;
+    if let Some((parts, pause)) = slowly {
+        let mut all = Vec::new();
+        let _ = server.read_to_end(&mut all);
+        for part in all.chunks(all.len().div_ceil(parts).max(1)) {
+            std::thread::sleep(pause);
+            client.write_all(part).ok()?;
+            client.flush().ok()?;
+        }
+        return close(client);
+    }
     let mut rest = most;
     let mut chunk = [0; 16 << 10];
     while rest > 0 {

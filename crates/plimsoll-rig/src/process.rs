@@ -25,6 +25,10 @@ impl Running {
         Ok(Self(child))
     }
 
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     pub fn is_alive(&mut self) -> bool {
         matches!(self.0.try_wait(), Ok(None))
     }

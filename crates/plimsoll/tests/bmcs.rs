@@ -68,6 +68,46 @@ async fn bmcs_are_read_compared_and_captured_without_their_passwords() {
 }
 
 #[test]
+fn a_password_in_an_address_is_shown_nowhere() {
+    let folder = TempDir::new().unwrap();
+    let hosts =
+        format!("hosts:\n- address: redfish+http://root:{PASSWORD}@127.0.0.1:9/redfish/v1\n");
+    fs_err::write(folder.path().join("hosts.yaml"), hosts).unwrap();
+    let (_, account, talk) = plimsoll(&folder, &["capture", "bmc:hosts.yaml", "-o", "bmcs.tar.gz"]);
+    assert!(account.contains("BMC of redfish+http://127.0.0.1:9"), "{account}");
+    let tar = |how: &str| {
+        let run =
+            Command::new("tar").args([how, "bmcs.tar.gz"]).current_dir(folder.path()).output();
+        run.unwrap().stdout
+    };
+    let all = [tar("tzf"), tar("xzOf")].concat();
+    for text in [account, talk, String::from_utf8_lossy(&all).into_owned()] {
+        assert!(!text.contains(PASSWORD), "{text}");
+    }
+}
+
+/// However many there are, all of them have to keep to the time that was given.
+#[test]
+fn silent_bmcs_keep_to_the_time_of_the_whole() {
+    let folder = TempDir::new().unwrap();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    let host = |at| format!("- name: host-{at}\n  address: redfish+http://{address}/redfish/v1\n");
+    let hosts: String = (0..40).map(host).collect();
+    fs_err::write(folder.path().join("hosts.yaml"), format!("hosts:\n{hosts}")).unwrap();
+    let begun = std::time::Instant::now();
+    let arguments = ["capture", "bmc:hosts.yaml", "-o", "bmcs.tar.gz", "--timeout", "4"];
+    let (_, account, _) = plimsoll(&folder, &[&arguments[..], &["--output", "json"]].concat());
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+    assert_eq!(account.matches("BMC of host-").count(), 40, "{account}");
+    // Who had no time to answer is not called silent.
+    let list = Command::new("tar").args(["tzf", "bmcs.tar.gz"]).current_dir(folder.path()).output();
+    assert!(!String::from_utf8_lossy(&list.unwrap().stdout).contains("capture/bmc/"));
+    assert!(account.contains("the time that was given for the whole reading is over"), "{account}");
+}
+
+#[test]
 fn a_file_without_hosts_is_refused_with_its_line() {
     let folder = TempDir::new().unwrap();
     for (text, told) in [

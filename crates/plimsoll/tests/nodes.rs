@@ -45,7 +45,7 @@ impl Node {
         let port = free_port().unwrap();
         let path = format!("{}:/usr/bin:/bin", show(at("remote")));
         let config = format!(
-            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\nSetEnv PLIMSOLL_ROOT={} PATH={path}\n",
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\nSetEnv PLIMSOLL_ROOT={} PLIMSOLL_SECONDS=2 PATH={path}\n",
             show(at("host")),
             show(at("user.pub")),
             show(at("root")),
@@ -56,7 +56,7 @@ impl Node {
         command.arg("-D").arg("-e").arg("-f").arg(at("sshd_config"));
         let sshd = Running::start(&mut command, &at("sshd.log")).unwrap();
         let client = format!(
-            "Host master-1\n  HostName 127.0.0.1\n  Port {port}\n  User root\n  IdentityFile {}\n  IdentitiesOnly yes\n  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\nHost nowhere\n  HostName 127.0.0.1\n  Port {}\n",
+            "Host master-1 spare\n  HostName 127.0.0.1\n  Port {port}\n  User root\n  IdentityFile {}\n  IdentitiesOnly yes\n  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\nHost nowhere\n  HostName 127.0.0.1\n  Port {}\n",
             show(at("user")),
             free_port().unwrap()
         );
@@ -186,6 +186,56 @@ fn a_node_that_does_not_answer_is_a_gap_and_says_why() {
             && answer.contains("Connection refused"),
         "{answer}"
     );
+}
+
+#[test]
+fn nodes_without_a_name_or_with_the_same_are_told_apart() {
+    let node = Node::start();
+    node.lay_out();
+    let files = |archive: &str| {
+        let list =
+            Command::new("tar").args(["tzf", archive]).current_dir(node.folder.path()).output();
+        String::from_utf8(list.unwrap().stdout).unwrap()
+    };
+    script(&node.at("remote/hostname"), "echo localhost");
+    fs_err::write(node.at("root/etc/hostname"), "localhost\n").unwrap();
+    let (_, told) = node.plimsoll(&["capture", "ssh:spare", "-o", "nameless.tar.gz"]);
+    let nameless = files("nameless.tar.gz");
+    assert!(nameless.contains("capture/nodes/spare/journal/kubelet.log"), "{nameless} {told}");
+    assert!(!nameless.contains("nodes/localhost"), "{nameless}");
+    script(&node.at("remote/hostname"), "echo master-1");
+    let sources = ["capture", "ssh:master-1", "ssh:root@spare", "-o", "two.tar.gz"];
+    let (_, told) = node.plimsoll(&sources);
+    let two = files("two.tar.gz");
+    let journals: Vec<&str> =
+        two.lines().filter(|file| file.ends_with("/journal/kubelet.log")).collect();
+    assert_eq!(journals.len(), 2, "{two} {told}");
+    assert!(journals.contains(&"capture/nodes/master-1/journal/kubelet.log"), "{journals:?}");
+    let mut sorted: Vec<&str> = two.lines().collect();
+    let all = sorted.len();
+    sorted.sort_unstable();
+    sorted.dedup();
+    assert_eq!(sorted.len(), all, "no file is there twice");
+    let end = ["xzOf", "two.tar.gz", "capture/plimsoll-capture-end.json"];
+    let end = Command::new("tar").args(end).current_dir(node.folder.path()).output().unwrap();
+    let end = String::from_utf8_lossy(&end.stdout);
+    assert!(end.contains("it says that it is master-1, as another does"), "{end}");
+}
+
+#[test]
+fn a_command_that_hangs_is_left_and_the_rest_is_read() {
+    let node = Node::start();
+    node.lay_out();
+    script(&node.at("remote/df"), "exec sleep 600");
+    let begun = std::time::Instant::now();
+    let (_, answer) = node.plimsoll(&["diagnose", "ssh:master-1", "--output", "json"]);
+    assert!(begun.elapsed() < Duration::from_secs(60));
+    assert!(
+        answer.contains("commands/df of node master-1: the command did not end in time"),
+        "{answer}"
+    );
+    let active = active(&serde_json::from_str(&answer).unwrap());
+    assert!(active.contains(&"kubelet-anonymous Node/master-1".into()), "{active:#?}");
 }
 
 /// Three members with TLS; the one that the node's `etcdctl` container would ask them by is real too.

@@ -19,6 +19,7 @@ pub fn patience() -> Patience {
         connect: Duration::from_secs(20),
         request: Duration::from_secs(20),
         total: Duration::from_secs(120),
+        until: None,
     }
 }
 

@@ -5,9 +5,10 @@ use plimsoll_model::LogOrigin;
 use plimsoll_model::redact::redact;
 
 use super::Reading;
-use super::health::Health;
+use super::health::{Health, NodeSeen};
 use super::logs::{LARGEST_LOG, LINES, LINES_OF_WELL};
 use crate::Progress;
+use crate::node::Inside;
 
 /// Units of a node of a cluster that speak of what goes wrong there.
 const UNITS: [&str; 6] =
@@ -17,11 +18,11 @@ const NODES_AT_ONCE: usize = 4;
 const MOST_NODES: usize = 12;
 
 /// Of control-plane nodes and of those that are not well, if anything is red.
-/// Those of nodes that are read from the inside are read there.
+/// Those that were read on the node itself are not read again.
 pub async fn read(
     reading: &Reading<'_>,
     health: &Health,
-    inside: &dyn Fn(&str, &str) -> bool,
+    inside: &Inside,
     progress: &dyn Progress,
 ) {
     if !health.red {
@@ -35,17 +36,21 @@ pub async fn read(
             asked.any(|selector| origin.matches(selector))
         })
         .collect();
-    let mut nodes: Vec<(bool, &str)> = health
+    let lacks = |name: &str, node: &NodeSeen, unit: &str| {
+        (node.control_plane || !node.well) && !inside.has_journal(name, &node.address, unit)
+    };
+    let mut nodes: Vec<(bool, &str, Vec<&str>)> = health
         .nodes
         .iter()
-        .filter(|(_, node)| node.control_plane || !node.well)
-        .filter(|(name, node)| !inside(name, &node.address))
-        .map(|(name, node)| (node.well, name.as_str()))
+        .map(|(name, node)| {
+            let units = units.iter().copied().filter(|unit| lacks(name, node, unit));
+            (node.well, name.as_str(), units.collect())
+        })
+        .filter(|(_, _, units): &(_, _, Vec<_>)| !units.is_empty())
         .collect();
     nodes.sort_unstable();
     nodes.truncate(MOST_NODES);
-    let units = &units;
-    let reads = nodes.into_iter().map(|(well, node)| async move {
+    let reads = nodes.into_iter().map(|(well, node, units)| async move {
         for unit in units {
             progress.say(&format!("journal of {unit} on {node}"));
             if journal(reading, node, unit, well).await.is_none() {
@@ -68,11 +73,12 @@ async fn journal(reading: &Reading<'_>, node: &str, unit: &str, well: bool) -> O
         return None;
     }
     match reading.asker.of_kubelet(&path, LARGEST_LOG).await {
-        Ok(text) => {
-            let clean = redact(&String::from_utf8_lossy(&text)).to_string();
+        Ok(log) => {
+            let clean = redact(&String::from_utf8_lossy(&log.text)).to_string();
             if !clean.trim().is_empty() {
                 reading.out.add(format!("nodes/{node}/journal/{unit}.log"), clean).await.ok()?;
             }
+            reading.tell_missing_part(&format!("the journal of {unit} on {node}"), node, &log);
             Some(())
         }
         Err(trouble) if trouble.status == Some(403) => {

@@ -1,5 +1,5 @@
 //! One resource, listed page by page and written as a must-gather holds it: a list file for each
-//! namespace, or one for what has none.
+//! namespace, or one for what has none; and a file for each object where tools look for that.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,6 +17,14 @@ const PAGE_OF_LARGE: usize = 50;
 const LARGE: [&str; 4] = ["configmaps", "machineconfigs", "secrets", "hardwaredata"];
 /// A list file above this is written as one file an object.
 const LARGEST_LIST: usize = 48 << 20;
+
+/// Where `omc` opens the file of one object, and no list.
+const ONE_FILE_EACH: [(&str, &str); 4] = [
+    ("certificates.k8s.io", "certificatesigningrequests"),
+    ("config.openshift.io", "clusterversions"),
+    ("core", "nodes"),
+    ("machineconfiguration.openshift.io", "machineconfigs"),
+];
 
 #[derive(Deserialize)]
 struct Page {
@@ -60,7 +68,13 @@ pub async fn read(reading: &Reading<'_>, want: &Want, offer: &Offer) {
     };
     for namespace in places {
         let mut list = List::new(reading, want, offer, namespace);
+        let place = namespace.map(|name| format!(" in {name}")).unwrap_or_default();
         match list.read().await {
+            Ok(()) if list.changed => {
+                let why =
+                    "the list changed while it was read (410): what came or went may be missing";
+                reading.gaps.note(format!("{}{place}", want.title()), why);
+            }
             Ok(()) if namespace.is_none() => reading.listed(want),
             Ok(()) => {}
             Err(Stop::Closed) => return,
@@ -69,7 +83,6 @@ pub async fn read(reading: &Reading<'_>, want: &Want, offer: &Offer) {
                 if list.write_objects().await.is_err() {
                     return;
                 }
-                let place = namespace.map(|name| format!(" in {name}")).unwrap_or_default();
                 reading.gaps.add(format!("{}{place}", want.title()), &trouble.why);
             }
         }
@@ -86,6 +99,8 @@ struct List<'l, 'g> {
     size: usize,
     /// Some are written already, each in a file of its own.
     in_files: bool,
+    /// The rest is of a later time than the beginning: it proves no absence.
+    changed: bool,
     /// Of the items.
     namespace: Option<String>,
 }
@@ -97,8 +112,17 @@ impl<'l, 'g> List<'l, 'g> {
         offer: &'l Offer,
         place: Option<&'l str>,
     ) -> Self {
-        let namespace = place.map(str::to_string);
-        Self { reading, want, offer, place, items: Vec::new(), size: 0, in_files: false, namespace }
+        Self {
+            reading,
+            want,
+            offer,
+            place,
+            items: Vec::new(),
+            size: 0,
+            in_files: false,
+            changed: false,
+            namespace: place.map(str::to_string),
+        }
     }
 
     /// Pages come in the order of namespaces, so one namespace is in memory at a time.
@@ -120,6 +144,7 @@ impl<'l, 'g> List<'l, 'g> {
             let page: Page = match self.reading.asker.json(&query, accept).await {
                 Err(Trouble { go_on: Some(token), .. }) => {
                     next = token;
+                    self.changed = true;
                     continue;
                 }
                 page => page?,
@@ -160,7 +185,9 @@ impl<'l, 'g> List<'l, 'g> {
         self.size += text.len();
         self.items.push((name, text));
         // Objects that have a file each need not wait for the end of their list.
-        if self.size > LARGEST_LIST {
+        let Want { group, plural, .. } = self.want;
+        let each = ONE_FILE_EACH.contains(&(group.as_str(), plural.as_str()));
+        if each || self.size > LARGEST_LIST {
             self.write_objects().await?;
             self.in_files = true;
         }
@@ -177,7 +204,7 @@ impl<'l, 'g> List<'l, 'g> {
     }
 
     async fn write_list(&mut self) -> Result<(), Closed> {
-        if std::mem::take(&mut self.in_files) {
+        if std::mem::take(&mut self.in_files) || self.changed {
             return self.write_objects().await;
         }
         let Some(folder) = self.folder() else { return Ok(()) };

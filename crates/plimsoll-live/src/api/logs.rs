@@ -16,7 +16,8 @@ pub const LINES_OF_WELL: usize = 4_000;
 const LINES_WHEN_QUIET: usize = 500;
 /// Of a cluster that is no larger, every pod of a daemon set is read.
 const FEW_NODES: usize = 10;
-pub const LARGEST_LOG: usize = 64 << 20;
+/// Of a longer one the newest part is kept.
+pub const LARGEST_LOG: usize = 32 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodSeen {
@@ -53,8 +54,10 @@ pub async fn read(reading: &Reading<'_>, log: &WantedLog) -> Result<(), Closed> 
     );
     let era = if *previous { "previous" } else { "current" };
     match reading.asker.of_kubelet(&path, LARGEST_LOG).await {
-        Ok(text) => {
-            let clean = redact(&String::from_utf8_lossy(&text)).to_string();
+        Ok(log) => {
+            let what = format!("the {era} log of {namespace}/{pod}/{container}");
+            reading.tell_missing_part(&what, node, &log);
+            let clean = redact(&String::from_utf8_lossy(&log.text)).to_string();
             let folder = format!("namespaces/{namespace}/pods/{pod}/{container}/{container}");
             reading.out.add(format!("{folder}/logs/{era}.log"), clean).await?;
         }

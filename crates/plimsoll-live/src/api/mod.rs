@@ -31,8 +31,9 @@ pub use vantage::{Cluster, Connection, Unusable, Vantage, client, connect, place
 use crate::Progress;
 use crate::archive::Out;
 use crate::gaps::Gaps;
+use crate::node::Inside;
 use crate::probes::NodeAt;
-use ask::Asker;
+use ask::{Asker, Log};
 pub use cluster_seen::{ClusterSeen, HostSeen};
 use health::Health;
 use logs::PodSeen;
@@ -45,10 +46,16 @@ const LOGS_AT_ONCE: usize = 8;
 /// What the API told, for those who read on from there.
 #[derive(Default)]
 pub struct Told {
-    /// `GROUP/PLURAL` of what was listed everywhere and to the end.
-    pub lists: BTreeSet<String>,
     pub nodes: Vec<NodeAt>,
     pub cluster: ClusterSeen,
+    health: Health,
+}
+
+/// What became of a reading.
+#[derive(Default)]
+pub struct Ended {
+    /// `GROUP/PLURAL` of what was listed everywhere and to the end.
+    pub lists: BTreeSet<String>,
     /// The API was lost while it was read.
     pub lost: bool,
     pub requests: u64,
@@ -72,121 +79,119 @@ pub struct Reading<'r> {
     silent: Mutex<BTreeMap<String, Trouble>>,
 }
 
-/// What a reading has to keep to.
-#[derive(Clone, Copy)]
-pub struct Given<'g> {
-    pub patience: Patience,
-    pub deadline: Deadline,
-    /// Whether a node, by its name and its address, is read from the inside as well.
-    pub inside: &'g dyn Fn(&str, &str) -> bool,
-}
-
-/// Objects first; then the logs of what does not look well, and of all that there is few of.
-pub async fn read(
-    cluster: &Cluster,
-    needs: &Needs,
-    given: Given<'_>,
-    out: Out,
-    gaps: &Gaps,
-    progress: &dyn Progress,
-) -> Told {
-    let Given { patience, deadline, inside } = given;
-    let reading = Reading {
-        asker: Asker::new(cluster.client.clone(), patience, deadline),
-        needs,
-        out,
-        gaps,
-        pods: Mutex::default(),
-        health: Mutex::default(),
-        cluster: Mutex::default(),
-        lists: Mutex::default(),
-        unread: Mutex::default(),
-        silent: Mutex::default(),
-    };
-    let wants = plan::plan(needs);
-    progress.say("what the cluster offers");
-    let offers = discovery::offers(&reading.asker, &wants, gaps).await;
-    let offered = wants
-        .iter()
-        .filter_map(|want| Some((want, offers.get(&(want.group.clone(), want.plural.clone()))?)));
-    let lists = offered.map(|(want, offer)| async {
-        progress.say(&want.title());
-        lists::read(&reading, want, offer).await;
-    });
-    futures::stream::iter(lists).buffer_unordered(LISTS_AT_ONCE).collect::<()>().await;
-    let pods = std::mem::take(&mut *lock(&reading.pods));
-    let health = std::mem::take(&mut *lock(&reading.health));
-    let logs = logs::wanted(needs, &pods, &health);
-    let reads = logs.iter().map(|log| async {
-        progress.say(&format!("log of {}/{}", log.namespace, log.pod));
-        logs::read(&reading, log).await
-    });
-    // Who listens no more wants no more.
-    let _ = futures::stream::iter(reads)
-        .buffer_unordered(LOGS_AT_ONCE)
-        .try_for_each(|()| std::future::ready(Ok(())))
-        .await;
-    journals::read(&reading, &health, inside, progress).await;
-    for ((node, status, why), count) in std::mem::take(&mut *lock(&reading.unread)) {
-        let what =
-            if count == 1 { "1 log of a pod".into() } else { format!("{count} logs of pods") };
-        match status {
-            // The pod went while it was read, or its node did long ago.
-            Some(404) => gaps.note(format!("{what} on {node}"), &why),
-            _ => gaps.add(format!("{what} on {node}"), &why),
+impl<'r> Reading<'r> {
+    pub fn new(
+        cluster: &Cluster,
+        (patience, deadline): (Patience, Deadline),
+        needs: &'r Needs,
+        out: Out,
+        gaps: &'r Gaps,
+    ) -> Self {
+        Self {
+            asker: Asker::new(cluster.client.clone(), patience, deadline),
+            needs,
+            out,
+            gaps,
+            pods: Mutex::default(),
+            health: Mutex::default(),
+            cluster: Mutex::default(),
+            lists: Mutex::default(),
+            unread: Mutex::default(),
+            silent: Mutex::default(),
         }
     }
-    let nodes = health.nodes.into_iter().filter(|(_, node)| !node.address.is_empty());
-    let nodes = nodes.map(|(name, node)| NodeAt {
-        name,
-        address: node.address,
-        control_plane: node.control_plane,
-    });
-    let nodes = nodes.collect();
-    let cluster = std::mem::take(&mut *lock(&reading.cluster));
-    Told {
-        nodes,
-        cluster,
-        lists: reading.lists.into_inner().unwrap_or_else(PoisonError::into_inner),
-        lost: reading.asker.is_lost(),
-        requests: reading.asker.requests.into_inner(),
-    }
-}
 
-/// The targets behind BareMetalHosts. Credentials are read for this and kept nowhere.
-pub async fn bmc_targets(
-    cluster: &Cluster,
-    (patience, deadline): (Patience, Deadline),
-    hosts: &[HostSeen],
-    gaps: &Gaps,
-) -> Vec<Target> {
-    let asker = Asker::new(cluster.client.clone(), patience, deadline);
-    let mut targets = Vec::new();
-    for host in hosts {
-        let HostSeen { name, namespace, address, credentials, verify } = host;
-        let path = format!("/api/v1/namespaces/{namespace}/secrets/{credentials}");
-        let secret = asker.json::<Value>(&path, "application/json").await;
-        let value = |key: &str| {
-            let encoded = text_at(secret.as_ref().ok()?, &format!("/data/{key}"));
-            let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
-            Some(text.trim_end_matches('\n').to_string()).filter(|text| !text.is_empty())
-        };
-        if let Err(trouble) = &secret {
-            gaps.add(format!("secret {credentials} of the BMC of {name}"), &trouble.why);
-        }
-        targets.push(Target {
-            name: name.clone(),
-            address: address.clone(),
-            username: value("username"),
-            password: value("password").map(Secret::new),
-            verify: *verify,
-            ca_pem: None,
+    /// Objects first; then the logs of what does not look well, and of all that there is few of.
+    pub async fn objects_and_logs(&self, progress: &dyn Progress) -> Told {
+        let wants = plan::plan(self.needs);
+        progress.say("what the cluster offers");
+        let offers = discovery::offers(&self.asker, &wants, self.gaps).await;
+        let offered = wants.iter().filter_map(|want| {
+            Some((want, offers.get(&(want.group.clone(), want.plural.clone()))?))
         });
+        let lists = offered.map(|(want, offer)| async {
+            progress.say(&want.title());
+            lists::read(self, want, offer).await;
+        });
+        futures::stream::iter(lists).buffer_unordered(LISTS_AT_ONCE).collect::<()>().await;
+        let pods = std::mem::take(&mut *lock(&self.pods));
+        let health = std::mem::take(&mut *lock(&self.health));
+        let logs = logs::wanted(self.needs, &pods, &health);
+        let reads = logs.iter().map(|log| async {
+            progress.say(&format!("log of {}/{}", log.namespace, log.pod));
+            logs::read(self, log).await
+        });
+        // Who listens no more wants no more.
+        let _ = futures::stream::iter(reads)
+            .buffer_unordered(LOGS_AT_ONCE)
+            .try_for_each(|()| std::future::ready(Ok(())))
+            .await;
+        self.tell_unread_logs();
+        let nodes = health.nodes.iter().filter(|(_, node)| !node.address.is_empty());
+        let nodes = nodes.map(|(name, node)| NodeAt {
+            name: name.clone(),
+            address: node.address.clone(),
+            control_plane: node.control_plane,
+        });
+        let nodes = nodes.collect();
+        let cluster = std::mem::take(&mut *lock(&self.cluster));
+        Told { nodes, cluster, health }
     }
-    targets
-}
 
-impl Reading<'_> {
+    /// Those that were not read on the nodes themselves.
+    pub async fn journals(&self, told: &Told, inside: &Inside, progress: &dyn Progress) {
+        journals::read(self, &told.health, inside, progress).await;
+    }
+
+    pub fn end(self) -> Ended {
+        Ended {
+            lists: self.lists.into_inner().unwrap_or_else(PoisonError::into_inner),
+            lost: self.asker.is_lost(),
+            requests: self.asker.requests.into_inner(),
+        }
+    }
+
+    fn tell_unread_logs(&self) {
+        for ((node, status, why), count) in std::mem::take(&mut *lock(&self.unread)) {
+            let what =
+                if count == 1 { "1 log of a pod".into() } else { format!("{count} logs of pods") };
+            match status {
+                // The pod went while it was read, or its node did long ago.
+                Some(404) => self.gaps.note(format!("{what} on {node}"), &why),
+                _ => self.gaps.add(format!("{what} on {node}"), &why),
+            }
+        }
+    }
+
+    /// The targets behind BareMetalHosts. Credentials are read for this and kept nowhere.
+    pub async fn bmc_targets(&self, hosts: &[HostSeen]) -> Vec<Target> {
+        let mut targets = Vec::new();
+        for host in hosts {
+            let HostSeen { name, namespace, address, credentials, verify } = host;
+            let path = format!("/api/v1/namespaces/{namespace}/secrets/{credentials}");
+            let secret = self.asker.json::<Value>(&path, "application/json").await;
+            let value = |key: &str| {
+                let encoded = text_at(secret.as_ref().ok()?, &format!("/data/{key}"));
+                let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
+                Some(text.trim_end_matches('\n').to_string()).filter(|text| !text.is_empty())
+            };
+            if let Err(trouble) = &secret {
+                let what = format!("secret {credentials} of the BMC of {name}");
+                self.gaps.add(what, &trouble.why);
+            }
+            let alike = hosts.iter().filter(|other| other.name == *name).count();
+            targets.push(Target {
+                name: if alike > 1 { format!("{namespace}/{name}") } else { name.clone() },
+                address: address.clone(),
+                username: value("username"),
+                password: value("password").map(Secret::new),
+                verify: *verify,
+                ca_pem: None,
+            });
+        }
+        targets
+    }
+
     /// Notes that all of a resource was listed.
     fn listed(&self, want: &Want) {
         lock(&self.lists).insert(format!("{}/{}", want.group, want.plural));
@@ -207,6 +212,17 @@ impl Reading<'_> {
         self.notice_silence(node, &trouble);
         let key = (node.into(), trouble.status, trouble.why);
         *lock(&self.unread).entry(key).or_default() += 1;
+    }
+
+    fn tell_missing_part(&self, what: &str, node: &str, log: &Log) {
+        if log.cut {
+            let why = "it is too long: only its newest part is kept";
+            self.gaps.note(format!("the beginning of {what}"), why);
+        }
+        if let Some(trouble) = &log.trouble {
+            self.gaps.add(format!("the end of {what}"), &trouble.why);
+            self.notice_silence(node, trouble);
+        }
     }
 
     /// Remembers whose logs may be worth reading.

@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 
 /// What stands in the place of a value that is not to leave the cluster.
 const REMOVED: &str = "removed";
+/// As texts are that hold one.
+const REDACTED: &str = "[redacted]";
 
 /// Annotations that hold another copy of the object, secrets and all.
 const COPIES: [&str; 2] =
@@ -25,8 +27,12 @@ pub fn shape(object: &mut Value, drop: &[String], is_secret: bool) {
             COPIES.iter().for_each(|copy| drop_key(annotations, copy));
         }
     }
+    let containers = containers(object);
     for path in drop {
         remove(object, &path.split('.').collect::<Vec<_>>());
+    }
+    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.extend(containers);
     }
     if is_secret {
         // Tools keep copies of the whole object there, under names of their own.
@@ -42,6 +48,17 @@ pub fn shape(object: &mut Value, drop: &[String], is_secret: bool) {
     } else {
         redact_texts(object);
     }
+}
+
+/// Of a pod, what its containers are called and made of: tools that show logs go by that.
+fn containers(object: &Value) -> Map<String, Value> {
+    const OF_PODS: [&str; 2] = ["containers", "initContainers"];
+    let reduced = |kind: &str| {
+        let all = object.get("spec")?.get(kind)?.as_array()?;
+        let kept = all.iter().map(|one| json!({"name": one["name"], "image": one["image"]}));
+        Some((kind.to_string(), kept.collect()))
+    };
+    OF_PODS.into_iter().filter_map(reduced).collect()
 }
 
 fn drop_key(map: &mut Map<String, Value>, key: &str) {
@@ -70,9 +87,35 @@ fn redact_texts(value: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(redact_texts),
-        Value::Object(map) => map.values_mut().for_each(redact_texts),
+        Value::Object(map) => {
+            for (key, value) in map {
+                match value {
+                    Value::String(text) if tells_a_secret(key) => *text = REDACTED.into(),
+                    value => redact_texts(value),
+                }
+            }
+        }
         _ => {}
     }
+}
+
+/// Whether what stands under this key is one, whatever it looks like.
+fn tells_a_secret(key: &str) -> bool {
+    const ENDS: [&str; 10] = [
+        "password",
+        "passwd",
+        "passphrase",
+        "passwordhash",
+        "token",
+        "secret",
+        "apikey",
+        "accesskey",
+        "privatekey",
+        "dockerconfigjson",
+    ];
+    let plain: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+    let plain = plain.to_ascii_lowercase();
+    ENDS.iter().any(|end| plain.ends_with(end))
 }
 
 /// Of a secret's value: its certificates, or where a pointer ignition points to and whom it trusts.
@@ -191,13 +234,26 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_under_a_telling_key_is_a_secret() {
+        let mut map = json!({"kind": "ConfigMap", "metadata": {"name": "leaky"}, "data": {
+            "password": "x", "db_password": "y", "API_KEY": "z", "bind-secret": "w",
+            "secretName": "db", "tokenTTL": "3h", "ca.crt": "PEM"}});
+        shape(&mut map, &[], false);
+        let expected = json!({"password": REDACTED, "db_password": REDACTED, "API_KEY": REDACTED,
+            "bind-secret": REDACTED, "secretName": "db", "tokenTTL": "3h", "ca.crt": "PEM"});
+        assert_eq!(map["data"], expected);
+    }
+
+    #[test]
     fn subtrees_nobody_reads_and_copies_are_left_out() {
         let mut pod = json!({"metadata": {"name": "p", "managedFields": [1], "annotations":
             {"kubectl.kubernetes.io/last-applied-configuration": "{}", "a": "b"}},
-            "spec": {"containers": [{"env": [{"value": "secret"}]}], "nodeName": "n"}});
-        shape(&mut pod, &["spec.containers".into(), "status.none".into()], false);
+            "spec": {"containers": [{"name": "c", "image": "i", "env": [{"value": "secret"}]}],
+                "volumes": [1], "nodeName": "n"}});
+        let drop = ["spec.containers", "spec.volumes", "status.none"].map(String::from);
+        shape(&mut pod, &drop, false);
         let expected = json!({"metadata": {"name": "p", "annotations": {"a": "b"}},
-            "spec": {"nodeName": "n"}});
+            "spec": {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}});
         assert_eq!(pod, expected);
     }
 

@@ -20,6 +20,8 @@ pub struct Trouble {
     pub passing: bool,
     /// Nothing came in the time that was given for it.
     pub silent: bool,
+    /// The answer had begun.
+    pub midway: bool,
     /// How long the server asks to wait before that.
     pub wait: Option<Duration>,
     /// Where to go on, of a list that changed while it was read.

@@ -2,17 +2,20 @@
 //! hosts, agents and its config work as they do for the user. One script reads everything.
 
 mod blocks;
+mod inside;
+mod keep;
 mod run;
 
 use std::path::{Path, PathBuf};
 
 use plimsoll_model::redact::redact;
-use plimsoll_sources::without_secrets;
 
 use crate::api::Deadline;
 use crate::archive::Out;
 use crate::gaps::Gaps;
-use blocks::Found;
+use blocks::{Block, Limits};
+pub use inside::Inside;
+use keep::Keeper;
 
 pub use run::{Output, Unanswered};
 
@@ -25,6 +28,13 @@ pub enum Node {
     Here { root: PathBuf },
     /// `[USER@]HOST`, as `ssh` takes it.
     Ssh { destination: String },
+}
+
+/// A node, and what the API calls it where that is known.
+#[derive(Clone, Debug)]
+pub struct Whom {
+    pub node: Node,
+    pub known_as: Option<String>,
 }
 
 impl Node {
@@ -40,6 +50,14 @@ impl Node {
         }
     }
 
+    /// Where `ssh` goes to.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Node::Here { .. } => None,
+            Node::Ssh { destination } => destination.rsplit('@').next(),
+        }
+    }
+
     /// Of the machine that this runs on.
     pub fn host_name(&self) -> Option<String> {
         let Node::Here { root } = self else { return None };
@@ -52,53 +70,54 @@ impl Node {
 }
 
 /// Reads one node into `nodes/NAME/`. Waits; to be run where that hurts nobody.
-pub fn read(node: &Node, deadline: Deadline, out: &Out, gaps: &Gaps) {
-    let shown = node.name();
-    let mut child = match node.start(SCRIPT, &[], &[]) {
+pub fn read(whom: &Whom, deadline: Deadline, out: &Out, gaps: &Gaps, inside: &Inside) {
+    let shown = whom.node.name();
+    let mut child = match whom.node.start(SCRIPT, &[], &[]) {
         Ok(child) => child,
         Err(unanswered) => return gaps.add(format!("node {shown}"), &unanswered.0),
     };
     // In threads that are not waited for: a command on a dead disk ends for nobody, and holds its
-    // output open.
-    let (said, hear) = std::sync::mpsc::channel();
+    // output open. Blocks wait for the one before them to be written.
+    let (said, hear) = std::sync::mpsc::sync_channel(1);
     if let Some(stdout) = child.stdout.take() {
         let said = said.clone();
         std::thread::spawn(move || {
-            let read = blocks::read(stdout, |found| drop(said.send(Said::Found(found))));
-            let _ = said.send(Said::End(read.unwrap_or(false)));
+            let take = |block| said.send(Said::Block(block)).is_ok();
+            let end = blocks::read(stdout, Limits::default(), take);
+            let _ = said.send(Said::End(end.map_err(|error| error.to_string())));
         });
     }
     let stderr = child.stderr.take();
     std::thread::spawn(move || said.send(Said::Complaints(complaints(stderr))));
-    let mut all = Vec::new();
-    let (mut whole, mut told) = (None, None);
-    while whole.is_none() || told.is_none() {
+    let mut keeper = Keeper::new(whom, out, gaps, inside);
+    let (mut end, mut told) = (None, None);
+    while end.is_none() || told.is_none() {
         match hear.recv_timeout(deadline.left()) {
-            Ok(Said::Found(found)) => all.push(found),
-            Ok(Said::End(end)) => whole = Some(end),
+            Ok(Said::Block(block)) => {
+                if keeper.take(block).is_err() {
+                    break;
+                }
+            }
+            Ok(Said::End(reached)) => end = Some(reached),
             Ok(Said::Complaints(text)) => told = Some(text),
             Err(_) => break,
         }
     }
-    let in_time = whole.is_some();
+    drop(hear);
     run::stop(&mut child);
-    let why = match in_time {
-        true => why(&told.unwrap_or_default()),
-        false => "the time that was given for the whole reading is over".into(),
+    let lacks = match end {
+        Some(Ok(true)) => None,
+        Some(Ok(false)) => Some(why(&told.unwrap_or_default())),
+        Some(Err(why)) => Some(why),
+        None => Some("the time that was given for the whole reading is over".into()),
     };
-    if all.is_empty() {
-        return gaps.add(format!("node {shown}"), &why);
-    }
-    if whole != Some(true) {
-        gaps.add(format!("part of node {shown}"), &why);
-    }
-    write(&shown, all, out, gaps);
+    keeper.end(lacks);
 }
 
 enum Said {
-    Found(Found),
+    Block(Block),
     /// Whether the script came to its end.
-    End(bool),
+    End(Result<bool, String>),
     Complaints(String),
 }
 
@@ -115,64 +134,5 @@ fn why(complaints: &str) -> String {
     match last {
         Some(line) => plimsoll_model::clip(&redact(line.trim())),
         None => "it did not answer, or stopped in the middle".into(),
-    }
-}
-
-fn write(shown: &str, all: Vec<Found>, out: &Out, gaps: &Gaps) {
-    let text = |path: &str| {
-        let found = all.iter().find(|found| found.path == path)?;
-        let name = std::str::from_utf8(&found.bytes).ok()?.trim().to_string();
-        (!name.is_empty() && name != "localhost").then_some(name)
-    };
-    let name = text("commands/hostname").or_else(|| text("etc/hostname"));
-    let name = name.filter(|name| {
-        !name.starts_with('.')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
-    });
-    let Some(name) = name else {
-        return gaps.add(format!("node {shown}"), "it does not tell its name");
-    };
-    if text("commands/uid").is_some_and(|uid| uid != "0") {
-        let why = "it was not read as root: files, journals and containers may be missing";
-        gaps.add(format!("part of node {name}"), why);
-    }
-    let denied: Vec<String> =
-        all.iter().filter(|found| found.is_denied()).map(|f| f.path.clone()).collect();
-    for path in &denied {
-        let shown = path.trim_end_matches("/.denied");
-        gaps.add(format!("{shown} of node {name}"), "no permission to read it");
-    }
-    for Found { path, bytes, status } in all {
-        let is_command = path.starts_with("commands/");
-        if is_command && status != Some(0) {
-            gaps.note(format!("{path} of node {name}"), "the command did not succeed");
-        }
-        // What could not be read may be there: its folder was not seen.
-        let hides = |folder: &str| denied.iter().any(|path| path.starts_with(folder));
-        if denied.contains(&path) || path.strip_suffix(".seen").is_some_and(hides) {
-            continue;
-        }
-        // An empty journal proves nothing: it was lost, or is not shown to this user.
-        if path.starts_with("journal/") && bytes.is_empty() {
-            if path == "journal/kubelet.log" {
-                gaps.add(format!("{path} of node {name}"), "it is empty: lost, or no right to it");
-            }
-            continue;
-        }
-        let (folder, bytes) = match path.as_str() {
-            path if path.starts_with("etcd_info/") && status != Some(0) && bytes.is_empty() => {
-                continue;
-            }
-            // One name for one machine: that under which it runs.
-            "etc/hostname" => (format!("nodes/{name}/{path}"), format!("{name}\n").into_bytes()),
-            path => {
-                let Some(bytes) = without_secrets(path, bytes) else { continue };
-                (format!("nodes/{name}/{path}"), bytes)
-            }
-        };
-        let bytes = redact(&String::from_utf8_lossy(&bytes)).into_bytes();
-        if out.add_blocking(folder, bytes).is_err() {
-            return;
-        }
     }
 }

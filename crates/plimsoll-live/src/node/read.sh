@@ -5,6 +5,7 @@
 # Private keys stay on the node: of files that hold them only certificates and names are taken.
 root=${PLIMSOLL_ROOT:-}
 lines=${PLIMSOLL_LINES:-20000}
+seconds=${PLIMSOLL_SECONDS:-20}
 LC_ALL=C
 export LC_ALL
 
@@ -16,6 +17,13 @@ item() { # PATH COMMAND...
   printf '@end\n'
 }
 has() { command -v "$1" > /dev/null 2>&1; }
+# A command that hangs, on a dead mount or a runtime that does not answer, is not waited for.
+if has timeout; then soon() { timeout -k 5 "$seconds" "$@"; }; else soon() { "$@"; }; fi
+run() { # PATH COMMAND...
+  path=$1
+  shift
+  item "$path" soon "$@"
+}
 file() { if [ -f "$root/$1" ]; then item "$1" head -c 4194304 "$root/$1"; fi; }
 certificates() { sed -n '/-----BEGIN CERTIFICATE-----/,/-----END CERTIFICATE-----/p' "$1"; }
 kubeconfig() { sed -E 's/^( *(- )?(client-key-data|token|password): ).*/\1removed/' "$1"; }
@@ -23,8 +31,8 @@ nothing() { :; }
 
 # Who it is, and what stands on its disk.
 file etc/hostname
-item commands/hostname hostname
-item commands/uid id -u
+run commands/hostname hostname
+run commands/uid id -u
 for name in etc/kubernetes/kubeconfig var/lib/kubelet/kubeconfig; do
   if [ -f "$root/$name" ]; then item "$name" kubeconfig "$root/$name"; fi
 done
@@ -58,40 +66,42 @@ for folder in etc/kubernetes var/lib/kubelet etc/machine-config-daemon; do
 done
 
 # What runs on it, and what the machine says of itself.
-item commands/date date -u +%Y-%m-%dT%H:%M:%SZ
-item commands/df df -P
-item commands/uptime cat /proc/uptime
+run commands/date date -u +%Y-%m-%dT%H:%M:%SZ
+run commands/df df -Pl
+run commands/uptime cat /proc/uptime
 if has ip; then
-  item commands/ip_addr ip -j address
-  item commands/ip_route ip -j route
-  item commands/ip_neigh ip -j neighbour
+  run commands/ip_addr ip -j address
+  run commands/ip_route ip -j route
+  run commands/ip6_route ip -6 -j route
+  run commands/ip_neigh ip -j neighbour
 fi
 if has chronyc; then
-  item commands/chronyc_tracking chronyc tracking
-  item commands/chronyc_sources chronyc -n sources
+  run commands/chronyc_tracking chronyc tracking
+  run commands/chronyc_sources chronyc -n sources
 fi
-if has crictl; then item commands/crictl_ps crictl ps -a -o json; fi
+if has crictl; then run commands/crictl_ps crictl ps -a -o json; fi
 if has systemctl; then
-  item commands/failed_units systemctl list-units --failed --no-legend --plain --no-pager
-  item commands/kubelet_show systemctl show kubelet crio NetworkManager --property=Id,ActiveState,SubState,Result,NRestarts
+  run commands/failed_units systemctl list-units --failed --no-legend --plain --no-pager
+  run commands/kubelet_show systemctl show kubelet crio NetworkManager --property=Id,ActiveState,SubState,Result,NRestarts
 fi
 if has journalctl; then
+  seconds=$((seconds * 3))
   for unit in kubelet crio NetworkManager chronyd nodeip-configuration ovs-configuration \
     machine-config-daemon-firstboot machine-config-daemon-pull bootkube release-image \
     release-image-pivot node-image-pull node-image-overlay approve-csr progress ironic; do
-    item "journal/$unit.log" journalctl -u "$unit" -n "$lines" --utc --no-pager --quiet -o short-precise
+    run "journal/$unit.log" journalctl -u "$unit" -n "$lines" --utc --no-pager --quiet -o short-precise
   done
-  item journal/kernel.log journalctl -k -n 5000 --utc --no-pager --quiet -o short-precise
+  run journal/kernel.log journalctl -k -n 5000 --utc --no-pager --quiet -o short-precise
 fi
 
 # On a master: what etcd says of itself, by the client that runs beside it.
 if has crictl; then
-  client=$(crictl ps --name '^etcdctl$' --state running -q 2> /dev/null | head -n 1)
+  client=$(soon crictl ps --name '^etcdctl$' --state running -q 2> /dev/null | head -n 1)
   if [ -n "$client" ]; then
     for question in 'member list' 'endpoint health' 'endpoint status' 'alarm list'; do
       name=$(printf '%s' "$question" | tr ' ' '_')
       # shellcheck disable=SC2086
-      item "etcd_info/$name.json" crictl exec "$client" etcdctl $question -w json
+      run "etcd_info/$name.json" crictl exec "$client" etcdctl $question -w json
     done
   fi
 fi

@@ -18,10 +18,9 @@ use plimsoll_probe::{Patience as ProbePatience, Plan, Record, run};
 use serde_json::json;
 
 use crate::api::{Deadline, Patience, Unusable};
+use crate::bmcs::Files;
 use crate::{Clock, Progress};
 
-/// A BMC that is asked too much at once gives up.
-const BMCS_AT_ONCE: usize = 8;
 const PROBES_AT_ONCE: usize = 16;
 /// An address that the kernel remembers is asked for again only after some seconds.
 const PROBE: std::time::Duration = std::time::Duration::from_secs(12);
@@ -135,8 +134,9 @@ impl Preflight<'_> {
         if !probes.answers.is_empty() {
             put(&mut files, "probes/probes.json", &probes);
         }
+        let names = Files::default();
         for reading in &readings {
-            let name = crate::bmcs::file_name(&reading.name);
+            let name = names.free(&reading.name);
             put(&mut files, &format!("bmc/{name}.json"), reading);
         }
         if self.has(Part::Hardware) {
@@ -173,13 +173,11 @@ impl Preflight<'_> {
             return Vec::new();
         }
         progress.say(&format!("{} BMCs", targets.len()));
-        let usual = plimsoll_bmc::Patience::default();
-        let patience = plimsoll_bmc::Patience {
-            connect: usual.connect.min(self.patience.request),
-            request: usual.request.min(self.patience.request),
-            total: usual.total.min(deadline.left()),
-        };
-        plimsoll_bmc::read_all(&targets, &patience, self.clock, BMCS_AT_ONCE).await
+        let patience = crate::bmcs::patience((self.patience, deadline));
+        let at_once = crate::bmcs::AT_ONCE;
+        let mut readings = plimsoll_bmc::read_all(&targets, patience, self.clock, at_once).await;
+        readings.retain(|reading| crate::bmcs::is_judged(reading, deadline));
+        readings
     }
 }
 

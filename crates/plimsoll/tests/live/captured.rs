@@ -98,7 +98,7 @@ fn byte_for_byte(cluster: &Cluster) {
 fn no_secrets(cluster: &Cluster) {
     let config = incident(cluster);
     let folder = TempDir::new().unwrap();
-    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: master-0-bmc-secret, namespace: openshift-machine-api, annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"stringData\":{\"password\":\"hunter2hunter2\"}}'}}\nstringData: {username: admin, password: hunter2hunter2}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: leaky, namespace: kube-system}\ndata: {config: 'password: hunter2hunter2', token: 'Authorization: Bearer sha256~abcdefghijklmnopqrstuvwxyz0123456789'}\n";
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: master-0-bmc-secret, namespace: openshift-machine-api, annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"stringData\":{\"password\":\"hunter2hunter2\"}}'}}\nstringData: {username: admin, password: hunter2hunter2}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: leaky, namespace: kube-system}\ndata: {config: 'password: hunter2hunter2', db-password: hunter2hunter2, token: 'Authorization: Bearer sha256~abcdefghijklmnopqrstuvwxyz0123456789'}\n";
     cluster.server.kubectl(&["create", "namespace", "openshift-machine-api"], "").ok();
     plimsoll_rig::wait_for("the secret", std::time::Duration::from_secs(20), || {
         cluster.server.kubectl(&["apply", "-f", "-"], secret).is_ok()

@@ -5,9 +5,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod beside;
 mod captured;
 mod cluster;
 mod equal;
+mod omc;
 mod real_kubelet;
 mod trouble;
 
@@ -18,6 +20,8 @@ fn main() {
     let cluster = cluster::shared();
     let mut trials: Vec<Trial> = trouble::trials(&cluster);
     trials.extend(captured::trials(&cluster));
+    trials.extend(omc::trials(&cluster));
+    trials.extend(beside::trials(&cluster));
     trials.extend(equal::trials(&cluster));
     trials.extend(real_kubelet::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);

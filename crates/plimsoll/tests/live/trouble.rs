@@ -4,13 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
-use plimsoll_live::{Account, Live, Patience, Request, Silent, Vantage};
+use plimsoll_bmc::Target;
+use plimsoll_bmc::mock::{Server, generic};
+use plimsoll_live::{Account, Live, Node, Patience, Request, Silent, Vantage};
 use plimsoll_rig::{Authority, Fault, Faulty, VALID, free_port};
 
 use crate::cluster::{Cluster, Shared, diagnose_live, live, request, trial};
@@ -30,6 +32,7 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
         with("nothing-answers", nothing_answers),
         with("certificates", certificates),
         with("strange-credential", strange_credential),
+        with("something-else-answers", something_else_answers),
         with("control-plane-directly", control_plane_directly),
         with("kubeconfigs-of-a-master", kubeconfigs_of_a_master),
         with("half-the-rights", half_the_rights),
@@ -38,6 +41,11 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
         with("slow", slow),
         with("cut", cut),
         with("killed-in-the-middle", killed_in_the_middle),
+        with("etcd-gone", etcd_gone),
+        with("killed-after-some-answers", killed_after_some_answers),
+        with("a-list-that-changes", a_list_that_changes),
+        with("a-log-that-comes-slowly", a_log_that_comes_slowly),
+        with("a-log-that-breaks-off", a_log_that_breaks_off),
         with("small-pages", small_pages),
         with("a-kubelet-goes-silent", a_kubelet_goes_silent),
     ]
@@ -121,6 +129,20 @@ fn strange_credential(cluster: &mut Cluster) {
     assert!(why.contains("does not know the credential"), "{why}");
 }
 
+fn something_else_answers(cluster: &mut Cluster) {
+    let serving = cluster.server.authority.sign(("proxy", &[]), &NAMES, VALID).unwrap();
+    for (fault, told) in [
+        (Fault::Status(503), "the API server failed (503)"),
+        (Fault::Status(502), "the API server failed (502)"),
+        (Fault::Portal, "something answers there that is no API server"),
+        (Fault::Cut(0), "lost in the middle"),
+    ] {
+        let proxy = Faulty::start(&cluster.server, &serving, move |_| fault).unwrap();
+        let why = reason(trusting(cluster, &proxy.server()));
+        assert!(why.contains(told), "{told}: {why}");
+    }
+}
+
 fn control_plane_directly(cluster: &mut Cluster) {
     cluster.load(&base());
     let dead = format!("https://localhost:{}", free_port().unwrap());
@@ -197,19 +219,38 @@ fn half_the_rights(cluster: &mut Cluster) {
     assert!(refused.is_empty(), "{refused:?}");
 }
 
+const PATIENCE: Patience =
+    Patience { request: Duration::from_secs(4), budget: Duration::from_secs(120), page: 1000 };
+
 /// The account of a reading through a proxy with these faults.
 fn through(cluster: &Cluster, rule: impl Fn(&str) -> Fault + Send + Sync + 'static) -> Account {
+    through_with(cluster, PATIENCE, rule).0
+}
+
+fn through_with(
+    cluster: &Cluster,
+    patience: Patience,
+    rule: impl Fn(&str) -> Fault + Send + Sync + 'static,
+) -> (Account, BTreeMap<PathBuf, Vec<u8>>) {
     let serving = cluster.server.authority.sign(("proxy", &[]), &NAMES, VALID).unwrap();
     let proxy = Faulty::start(&cluster.server, &serving, rule).unwrap();
-    let patience = Patience {
-        request: Duration::from_secs(4),
-        budget: Duration::from_secs(120),
-        ..Patience::default()
-    };
     let now = "2025-12-03T18:42:00Z".parse().unwrap();
     let cluster = trusting(cluster, &proxy.server());
     let request = Request { patience, ..request(cluster, now) };
-    read(&Live::open(request, &Silent).unwrap())
+    captured(&Live::open(request, &Silent).unwrap())
+}
+
+fn captured(live: &Live) -> (Account, BTreeMap<PathBuf, Vec<u8>>) {
+    let mut archive = Vec::new();
+    let account = live.write(&NEEDS, &Silent, &mut archive).unwrap();
+    (account, files(&archive))
+}
+
+/// The lists that a capture calls whole.
+fn whole_lists(files: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<String> {
+    let end = &files[Path::new("capture/plimsoll-capture-end.json")];
+    let end: serde_json::Value = serde_json::from_slice(end).unwrap();
+    serde_json::from_value(end["lists"].clone()).unwrap()
 }
 
 /// The first request for every `nth` path: whoever asks again gets an answer.
@@ -277,6 +318,119 @@ fn killed_in_the_middle(cluster: &mut Cluster) {
     cluster.server.restart().unwrap();
     let refused = refused(&account);
     assert!(refused.iter().any(|gap| gap.contains("lost while it was read")), "{refused:?}");
+}
+
+/// The API server runs and answers who it is, and has nothing more to say.
+fn etcd_gone(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let now = "2025-12-03T18:42:00Z".parse().unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let bmc = runtime.block_on(Server::of(generic()).start()).unwrap();
+    let target = Target {
+        name: "master-0".into(),
+        address: bmc.address(""),
+        username: None,
+        password: None,
+        verify: false,
+        ca_pem: None,
+    };
+    let request = Request {
+        patience: Patience { budget: Duration::from_secs(300), ..PATIENCE },
+        nodes: vec![Node::Here { root: "/".into() }],
+        bmcs: vec![target],
+        has_others: true,
+        ..request(cluster.vantage(), now)
+    };
+    cluster.server.etcd.kill();
+    let begun = Instant::now();
+    let live = Live::open(request, &Silent).unwrap();
+    let (account, files) = captured(&live);
+    let took = begun.elapsed();
+    cluster.server.etcd.restart().unwrap();
+    cluster.server.wait_until_ready().unwrap();
+    assert!(!live.is_without_api());
+    let refused = refused(&account);
+    assert!(refused.iter().any(|gap| gap.starts_with("pods: ")), "{refused:?}");
+    assert!(whole_lists(&files).is_empty());
+    // Four that are waited for, and the rest in a hurry: a tenth of what it would take.
+    assert!(took < Duration::from_secs(75), "{took:?}: {refused:#?}");
+    let has = |end: &str| files.keys().any(|path| path.to_string_lossy().ends_with(end));
+    assert!(has("capture/bmc/master-0.json") && has("commands/date"), "{:?}", files.keys());
+}
+
+/// What was answered before is kept, and that it is not all is told.
+fn killed_after_some_answers(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let kill = cluster.server.killer();
+    let asked = AtomicUsize::new(0);
+    let (account, files) = through_with(cluster, PATIENCE, move |path| {
+        let is_list = path.contains("?limit=");
+        if is_list && asked.fetch_add(1, Ordering::Relaxed) == 20 {
+            kill();
+        }
+        Fault::None
+    });
+    cluster.server.restart().unwrap();
+    let refused = refused(&account);
+    assert!(refused.iter().any(|gap| gap.contains("lost while it was read")), "{refused:?}");
+    let lists = whole_lists(&files);
+    assert!((10..=25).contains(&lists.len()), "{lists:?}");
+    let whole = through_with(cluster, PATIENCE, |_| Fault::None);
+    for (path, text) in &files {
+        // A server that starts anew writes its own APIServices.
+        let is_object = path.starts_with("capture/cluster-scoped-resources/config.openshift.io");
+        assert!(!is_object || whole.1[path] == *text, "{}", path.display());
+    }
+    assert!(whole_lists(&whole.1).len() > lists.len());
+}
+
+/// etcd forgets the revision that a list is read at: the rest of it is of a later time.
+fn a_list_that_changes(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let forget = cluster.server.etcd.forgetter();
+    let (account, files) = through_with(cluster, Patience { page: 2, ..PATIENCE }, move |path| {
+        if path.contains("/nodes?") && path.contains("continue=") {
+            forget().unwrap();
+        }
+        Fault::None
+    });
+    let told = account.gaps.iter().find(|gap| gap.what == "nodes");
+    assert!(told.is_some_and(|gap| gap.why.contains("410")), "{:?}", account.gaps);
+    let lists = whole_lists(&files);
+    assert!(!lists.contains(&"core/nodes".into()), "{lists:?}");
+    assert!(lists.contains(&"config.openshift.io/clusteroperators".into()), "{lists:?}");
+    let node = "capture/cluster-scoped-resources/core/nodes/worker-1.yaml";
+    assert!(files.contains_key(Path::new(node)), "{:?}", files.keys());
+}
+
+const A_LOG: &str = "/log?container=";
+
+/// Longer than a request may take, but it comes.
+fn a_log_that_comes_slowly(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let patience = Patience { request: Duration::from_secs(2), ..PATIENCE };
+    let slowed = AtomicUsize::new(0);
+    let (account, files) = through_with(cluster, patience, move |path| {
+        match path.contains(A_LOG) && slowed.fetch_add(1, Ordering::Relaxed) == 0 {
+            true => Fault::Slowly(5, Duration::from_millis(700)),
+            false => Fault::None,
+        }
+    });
+    assert!(refused(&account).is_empty(), "{:?}", refused(&account));
+    let (_, at_once) = through_with(cluster, patience, |_| Fault::None);
+    assert!(files.keys().eq(at_once.keys()));
+}
+
+/// It says something of the kubelet, and nothing of the API server.
+fn a_log_that_breaks_off(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let account = through(cluster, |path| match path.contains(A_LOG) {
+        true => Fault::Cut(700),
+        false => Fault::None,
+    });
+    let refused = refused(&account);
+    assert!(refused.iter().any(|gap| gap.contains("cut off")), "{refused:?}");
+    assert!(!refused.iter().any(|gap| gap.contains("lost while it was read")), "{refused:?}");
 }
 
 /// However a list is cut into pages, it is the same list.
