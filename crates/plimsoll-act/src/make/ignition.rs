@@ -36,7 +36,7 @@ pub fn pointer(inputs: &Value, reads: &dyn Reads) -> Result<Made, Trouble> {
             return Err(Trouble::Refused(why));
         }
     }
-    secret["data"][KEY] = json!(packed(&ignition.to_string()));
+    secret["data"][KEY] = json!(packed(ignition.to_string()));
     Ok(Made::object(secret))
 }
 

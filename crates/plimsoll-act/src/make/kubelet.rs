@@ -67,10 +67,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    const TOKEN: &str = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2ln-ab_c";
     const BUNDLE: &str = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
 
     fn cluster() -> Fake {
-        let token = secret("kubernetes.io/service-account-token", &[("token", "eyJ.ab-c_d.e=")]);
+        let token = secret("kubernetes.io/service-account-token", &[("token", TOKEN)]);
         Fake::default()
             .with("Infrastructure/cluster", infrastructure())
             .with(&format!("Secret/{MCO}/node-bootstrapper-token"), token)
@@ -91,13 +92,12 @@ mod tests {
         for line in [
             "    server: https://api-int.lab.example.com:6443",
             &format!("    certificate-authority-data: {}", packed(BUNDLE)),
-            "    token: eyJ.ab-c_d.e=",
+            &format!("    token: {TOKEN}"),
             "current-context: bootstrap",
         ] {
             assert!(text.lines().any(|is| is == line), "{line}");
         }
-        let parsed = plimsoll_model::redact(&text);
-        assert!(!parsed.contains("ab-c_d"), "its line is known as that of a token");
+        assert!(!plimsoll_model::redact(&text).contains("ab_c"), "nobody shows it by mistake");
     }
 
     #[test]

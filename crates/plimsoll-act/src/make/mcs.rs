@@ -40,7 +40,7 @@ pub fn ca_secret(_: &Value, reads: &dyn Reads) -> Result<Made, Trouble> {
     stamp(&mut params, (from, to));
     let certificate = params.self_signed(&key).map_err(unmade)?;
     let data =
-        json!({"tls.crt": packed(&certificate.pem()), "tls.key": packed(&key.serialize_pem())});
+        json!({"tls.crt": packed(certificate.pem()), "tls.key": packed(key.serialize_pem())});
     let about = About { kind: "signer", issuer: &name, span: (from, to), hosts: None };
     Ok(Made::object(json!({
         "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
@@ -109,7 +109,7 @@ pub fn tls_secret(_: &Value, reads: &dyn Reads) -> Result<Made, Trouble> {
     Ok(Made::object(json!({
         "apiVersion": "v1", "kind": "Secret", "type": kind,
         "metadata": metadata(TLS, &about),
-        "data": {"tls.crt": packed(&chain), "tls.key": packed(&key.serialize_pem())},
+        "data": {"tls.crt": packed(&chain), "tls.key": packed(key.serialize_pem())},
     })))
 }
 

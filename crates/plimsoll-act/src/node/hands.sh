@@ -71,7 +71,7 @@ tell_kept() {
 
 # Copies with owner, mode and label, and their sums. The first copy is the one that counts.
 keep() { # PATH...
-  inside "/var/lib/plimsoll/$session/$step/kept"
+  for path in "/var/lib/plimsoll/$session/$step/kept" "$@"; do inside "$path"; done
   (umask 022 && mkdir -p "$root/var/lib") || give_up failed "mkdir does not work"
   must mkdir -p "$home"
   if [ ! -e "$kept" ]; then
@@ -79,7 +79,6 @@ keep() { # PATH...
     must mkdir -p "$kept.part/files"
     : > "$kept.part/manifest" || give_up failed "nothing can be written below /var/lib/plimsoll"
     for path in "$@"; do
-      inside "$path"
       see "$root$path"
       was="$kind $sum $mode"
       if [ "$kind" != absent ]; then
@@ -89,7 +88,7 @@ keep() { # PATH...
         if [ "$kind $sum $mode" != "$was" ]; then give_up stale "$path changes while it is copied"; fi
       fi
       must printf '%s %s\n' "$was" "$path" >> "$kept.part/manifest"
-      settle "$kept.part/files$path"
+      if [ "${was%% *}" = file ]; then settle "$kept.part/files$path"; fi
     done
     settle "$kept.part/manifest" "$kept.part"
     must mv "$kept.part" "$kept"
