@@ -35,8 +35,10 @@ pub use api::{Patience, Unusable, Vantage, manifests, place};
 pub use disguised::write_disguised;
 pub use node::Node;
 pub use preflight::{BadImage, Part, Preflight};
+pub use probes::is_host;
 
 const NODES_AT_ONCE: usize = 8;
+const OVER: &str = "the time that was given for the whole reading is over";
 
 /// Where the time of day comes from.
 pub type Clock = fn() -> Time;
@@ -67,6 +69,8 @@ pub struct Request {
     pub has_others: bool,
     /// Whether names and ports of the cluster are probed from here.
     pub probes: bool,
+    /// Servers of NTP that are asked as well; those of nodes that are read are known from there.
+    pub time_servers: Vec<String>,
     pub patience: Patience,
     /// Time of the reading.
     pub now: Time,
@@ -248,8 +252,16 @@ impl Live {
         });
         let nodes = futures::stream::iter(reads).buffer_unordered(NODES_AT_ONCE);
         let bmcs = self.read_bmcs(&told, &out, gaps, progress);
-        let probes = self.probe(&told, &out, gaps, progress);
+        let outside = self.outside(&told, gaps).await;
+        let probes = self.probe(outside.as_ref(), &out, gaps, progress);
         futures::join!(nodes.collect::<Vec<_>>(), bmcs, probes);
+        if let Some(outside) = &outside {
+            let clock = self.request.clock;
+            let clocks = probes::read_clocks(outside, out.time_servers(), clock, &out, progress);
+            if tokio::time::timeout(self.deadline.left(), clocks).await.is_err() {
+                gaps.add("probes of time servers", OVER);
+            }
+        }
         told
     }
 
@@ -283,26 +295,47 @@ impl Live {
         bmcs::read(&targets, limits, self.request.clock, out, gaps, progress).await;
     }
 
-    async fn probe(&self, told: &Told, out: &Out, gaps: &Gaps, progress: &dyn Progress) {
-        let (true, Some(connection)) = (self.request.probes, &self.connection) else { return };
+    /// What probes go by; nothing where none are wanted.
+    async fn outside(&self, told: &Told, gaps: &Gaps) -> Option<Outside> {
+        let connection = self.connection.as_ref().filter(|_| self.request.probes)?;
         let seen = &told.cluster;
-        let trusted = connection.trusted.clone().map(|pem| ("kubeconfig".to_string(), pem));
+        let mut bundles: Vec<(String, String)> = Vec::new();
+        bundles.extend(connection.trusted.clone().map(|pem| ("kubeconfig".to_string(), pem)));
+        if let Some(cluster) = connection.cluster.as_ref().filter(|_| !told.lost) {
+            let limits = (self.request.patience, self.deadline);
+            bundles.extend(api::authorities(cluster, limits, gaps).await);
+        }
+        for (name, pem) in &seen.bundles {
+            if !bundles.iter().any(|(known, _)| known == name) {
+                bundles.push((name.clone(), pem.clone()));
+            }
+        }
         let url: Option<http::Uri> = seen.api_url.parse().ok();
         let host = url.as_ref().and_then(http::Uri::host);
         let host = host.or(connection.server.as_ref().map(|(host, _)| host.as_str()));
-        let outside = Outside {
+        Some(Outside {
             domain: host.and_then(probes::domain_of),
             server: connection.server.clone(),
             api_vips: seen.api_vips.clone(),
             ingress_vips: seen.ingress_vips.clone(),
             nodes: told.nodes.clone(),
-            bundles: trusted.into_iter().chain(seen.bundles.iter().cloned()).collect(),
-        };
-        let here = self.request.nodes.iter().find_map(Node::host_name);
-        let vantage = here.map_or("workstation".into(), |name| format!("node/{name}"));
-        let probes = probes::read(&outside, &vantage, self.request.clock, out, progress);
+            here: self.request.nodes.iter().find_map(Node::host_name),
+            bundles,
+            time_servers: self.request.time_servers.clone(),
+        })
+    }
+
+    async fn probe(
+        &self,
+        outside: Option<&Outside>,
+        out: &Out,
+        gaps: &Gaps,
+        progress: &dyn Progress,
+    ) {
+        let Some(outside) = outside else { return };
+        let probes = probes::read(outside, self.request.clock, out, progress);
         if tokio::time::timeout(self.deadline.left(), probes).await.is_err() {
-            gaps.add("probes", "the time that was given for the whole reading is over");
+            gaps.add("probes", OVER);
         }
     }
 

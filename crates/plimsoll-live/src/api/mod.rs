@@ -2,6 +2,7 @@
 //! would hold them. What cannot be read is a gap; one refusal does not stop the rest.
 
 mod ask;
+mod authorities;
 mod cluster_seen;
 mod discovery;
 mod health;
@@ -25,6 +26,7 @@ use plimsoll_model::snapshot::Needs;
 use serde_json::Value;
 
 pub use ask::{Deadline, Patience};
+pub use authorities::authorities;
 pub use rbac::manifests;
 pub use vantage::{Cluster, Connection, Unusable, Vantage, connect, place};
 
@@ -140,6 +142,7 @@ pub async fn read(
     let nodes = nodes.map(|(name, node)| NodeAt {
         name,
         address: node.address,
+        full_name: node.full_name,
         control_plane: node.control_plane,
     });
     let nodes = nodes.collect();
