@@ -40,6 +40,7 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"(?x-u)
         (?P<mac> \b[0-9A-Fa-f]{2} (?: (?: :[0-9A-Fa-f]{2}){5} | (?: -[0-9A-Fa-f]{2}){5} )\b )
+        | \b(?P<before>enx)? (?P<flat> [0-9A-Fa-f]{12} )\b
         | (?P<four> \b[0-9]{1,3} (?: \.[0-9]{1,3}){3} ) (?: /(?P<bits>[0-9]{1,2})\b )?
         | (?P<six> \b[0-9A-Fa-f]{1,4} (?: :[0-9A-Fa-f]{0,4}){2,7} ) (?: /(?P<length>[0-9]{1,3})\b )?
         ",
@@ -84,6 +85,11 @@ impl Addresses {
         };
         if let Some(mac) = as_text("mac") {
             return (!goes_on(b':')).then(|| self.mac(mac).into_bytes());
+        }
+        if let Some(flat) = as_text("flat") {
+            let prefix = as_text("before").unwrap_or_default();
+            let is_one = is_card(flat) && !ends_uuid(&text[..whole.start()]);
+            return is_one.then(|| format!("{prefix}{}", self.flat_mac(flat)).into_bytes());
         }
         if let Some(four) = as_text("four") {
             let is_longer = goes_on(b'.') || after.0.is_some_and(u8::is_ascii_alphanumeric);
@@ -187,11 +193,28 @@ impl Addresses {
         format!("{}{mark}{}", &mac[..8], own.join(mark))
     }
 
+    /// Written without marks, the same card has the same other number.
+    fn flat_mac(&self, flat: &str) -> String {
+        let pairs: Vec<&str> = (0..flat.len()).step_by(2).map(|at| &flat[at..at + 2]).collect();
+        self.mac(&pairs.join(":")).replace(':', "")
+    }
+
     fn hash(&self, of: &[u8]) -> [u8; 32] {
         let mut hash = [0; 32];
         hash.copy_from_slice(&hmac::sign(&self.key, of).as_ref()[..32]);
         hash
     }
+}
+
+/// Twelve figures alone are a date, as in `418.94.202501012138`.
+fn is_card(flat: &str) -> bool {
+    flat.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+/// Whether the last part of a UUID comes next.
+fn ends_uuid(before: &[u8]) -> bool {
+    let Some((b'-', rest)) = before.split_last() else { return false };
+    rest.len() >= 4 && rest[rest.len() - 4..].iter().all(u8::is_ascii_hexdigit)
 }
 
 fn high(bits: u128) -> u32 {
@@ -233,6 +256,9 @@ mod tests {
             "fe80::1",
             "255.255.255.0",
             "AA:BB:CC:DD:EE:FF:00:11",
+            "418.94.202501012138-0",
+            "0b2c5f1e-6f5a-4d0e-9a51-5254001a2b3c",
+            "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
         ] {
             assert_eq!(said(text), text);
         }
@@ -255,6 +281,8 @@ mod tests {
         let mac = said("52:54:00:aa:bb:cc");
         assert!(mac.starts_with("52:54:00:") && mac != "52:54:00:aa:bb:cc", "{mac}");
         assert_eq!(said("52-54-00-AA-BB-CC"), mac.replace(':', "-"));
+        let flat = mac.replace(':', "");
+        assert_eq!(said("NIC.525400AABBCC.1 enx525400aabbcc"), format!("NIC.{flat}.1 enx{flat}"));
     }
 
     proptest! {

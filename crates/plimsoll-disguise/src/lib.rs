@@ -8,6 +8,7 @@ mod hidden;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
@@ -142,9 +143,17 @@ fn parts(host: &str) -> Option<(&str, &str)> {
     (!is_address).then(|| host.split_once('.').unwrap_or((host, "")))
 }
 
-/// A name without any figure, such as `master`, is a word of Kubernetes as well and tells nothing.
+/// Words of Kubernetes and OpenShift: names of fields, kinds and parts, and what is read in logs.
+static WORDS: LazyLock<BTreeSet<&str>> =
+    LazyLock::new(|| include_str!("words.txt").split_whitespace().collect());
+
+/// A host that is called `master` has the name of many other things, and is not known by it. Nor is
+/// one by a number alone.
 fn is_telling(name: &str) -> bool {
-    name.len() > 2 && name.bytes().any(|byte| byte.is_ascii_digit())
+    let name = name.to_ascii_lowercase();
+    name.len() > 2
+        && name.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && !WORDS.contains(name.as_str())
 }
 
 /// A domain and the one above it; not the top, which is everybody's.
@@ -185,6 +194,19 @@ mod tests {
         assert_eq!(said("https://api.ocp.corp.test:6443"), "https://api.site-102.example:6443");
         assert_eq!(said("registry.corp.test/x"), "registry.site-101.example/x");
         assert_eq!(said("ocp-x7k2p-worker-0-abcde"), "cluster-101-worker-0-abcde");
+    }
+
+    #[test]
+    fn a_word_that_is_everybodys_is_nobodys_name_and_any_other_is() {
+        let hosts = ["titan", "worker", "Status", "saturn.corp.test", "42", "kubelet", "db"];
+        let hosts = hosts.iter().map(|name| (*name).to_string()).collect();
+        let site = Disguise::new(&Names { hosts, ..Names::default() }, [7; 16], &BTreeMap::new());
+        let text = "Titan: saturn is up; status: {worker: 42}, kubelet on titanic, db";
+        let said = site.unwrap().text(text.as_bytes()).into_owned();
+        assert_eq!(
+            String::from_utf8(said).unwrap(),
+            "host-102: host-101 is up; status: {worker: 42}, kubelet on titanic, db"
+        );
     }
 
     #[test]

@@ -38,8 +38,10 @@ pub use api::{Patience, Unusable, Vantage, client, manifests, place};
 pub use disguised::write_disguised;
 pub use node::{Node, Output as NodeOutput, Unanswered};
 pub use preflight::{BadImage, Part, Preflight};
+pub use probes::is_host;
 
 const NODES_AT_ONCE: usize = 8;
+const OVER: &str = "the time that was given for the whole reading is over";
 
 /// Where the time of day comes from.
 pub type Clock = fn() -> Time;
@@ -70,6 +72,8 @@ pub struct Request {
     pub has_others: bool,
     /// Whether names and ports of the cluster are probed from here.
     pub probes: bool,
+    /// Servers of NTP that are asked as well; those of nodes that are read are known from there.
+    pub time_servers: Vec<String>,
     pub patience: Patience,
     /// Time of the reading.
     pub now: Time,
@@ -269,8 +273,11 @@ impl Live {
                 let targets = self.bmcs_of_cluster(reading.as_ref(), &told, gaps).await;
                 bmcs.read(&targets).await
             };
-            let probes = self.probe(&told, &out, gaps, progress);
+            let lost = reading.as_ref().is_some_and(Reading::is_lost);
+            let outside = self.outside(&told, lost, gaps).await;
+            let probes = self.probe(outside.as_ref(), &out, gaps, progress);
             let ((), of_cluster, ()) = futures::join!(journals, of_cluster, probes);
+            self.probe_clocks(outside.as_ref(), &out, gaps, progress).await;
             let ended = reading.map(Reading::end).unwrap_or_default();
             self.tell_ways(&ended, &out, gaps).await;
             (told, ended, of_cluster)
@@ -342,26 +349,63 @@ impl Live {
         }
     }
 
-    async fn probe(&self, told: &Told, out: &Out, gaps: &Gaps, progress: &dyn Progress) {
-        let (true, Some(connection)) = (self.request.probes, &self.connection) else { return };
+    /// Of the time servers that the nodes name, which are known when those are read.
+    async fn probe_clocks(
+        &self,
+        outside: Option<&Outside>,
+        out: &Out,
+        gaps: &Gaps,
+        progress: &dyn Progress,
+    ) {
+        let Some(outside) = outside else { return };
+        let clock = self.request.clock;
+        let clocks = probes::read_clocks(outside, out.time_servers(), clock, out, progress);
+        if tokio::time::timeout(self.deadline.left(), clocks).await.is_err() {
+            gaps.add("probes of time servers", OVER);
+        }
+    }
+
+    /// What probes go by; nothing where none are wanted.
+    async fn outside(&self, told: &Told, lost: bool, gaps: &Gaps) -> Option<Outside> {
+        let connection = self.connection.as_ref().filter(|_| self.request.probes)?;
         let seen = &told.cluster;
-        let trusted = connection.trusted.clone().map(|pem| ("kubeconfig".to_string(), pem));
+        let mut bundles: Vec<(String, String)> = Vec::new();
+        bundles.extend(connection.trusted.clone().map(|pem| ("kubeconfig".to_string(), pem)));
+        if let Some(cluster) = connection.cluster.as_ref().filter(|_| !lost) {
+            let limits = (self.request.patience, self.deadline);
+            bundles.extend(api::authorities(cluster, limits, gaps).await);
+        }
+        for (name, pem) in &seen.bundles {
+            if !bundles.iter().any(|(known, _)| known == name) {
+                bundles.push((name.clone(), pem.clone()));
+            }
+        }
         let url: Option<http::Uri> = seen.api_url.parse().ok();
         let host = url.as_ref().and_then(http::Uri::host);
         let host = host.or(connection.server.as_ref().map(|(host, _)| host.as_str()));
-        let outside = Outside {
+        Some(Outside {
             domain: host.and_then(probes::domain_of),
             server: connection.server.clone(),
             api_vips: seen.api_vips.clone(),
             ingress_vips: seen.ingress_vips.clone(),
             nodes: told.nodes.clone(),
-            bundles: trusted.into_iter().chain(seen.bundles.iter().cloned()).collect(),
-        };
-        let here = self.request.nodes.iter().find_map(Node::host_name);
-        let vantage = here.map_or("workstation".into(), |name| format!("node/{name}"));
-        let probes = probes::read(&outside, &vantage, self.request.clock, out, progress);
+            here: self.request.nodes.iter().find_map(Node::host_name),
+            bundles,
+            time_servers: self.request.time_servers.clone(),
+        })
+    }
+
+    async fn probe(
+        &self,
+        outside: Option<&Outside>,
+        out: &Out,
+        gaps: &Gaps,
+        progress: &dyn Progress,
+    ) {
+        let Some(outside) = outside else { return };
+        let probes = probes::read(outside, self.request.clock, out, progress);
         if tokio::time::timeout(self.deadline.left(), probes).await.is_err() {
-            gaps.add("probes", "the time that was given for the whole reading is over");
+            gaps.add("probes", OVER);
         }
     }
 

@@ -44,7 +44,7 @@ pub use ports::{MATRIX, Party, Phase, Port, Protocol, ports};
 pub use reach::Reach;
 pub use registry::RegistryProbe;
 pub use run::{Patience, Plan, run};
-pub use silence::{Echo, Neighbour, PORTS, PortSaid, PortTried, Silence, SilentProbe, Way};
+pub use silence::{Echo, Neighbour, PORTS, PortSaid, PortTried, Silence, SilentProbe, Way, way};
 pub use target::{NoTarget, Target};
 pub use tls::{Ended, LeafSeen, NoLeaf, Tls, TlsProbe, TlsTries, TlsTriesProbe, Without};
 pub use trust::{Bundle, Trust, trust};

@@ -152,7 +152,7 @@ async fn echo(address: IpAddr, limit: Duration) -> Echo {
     }
 }
 
-async fn way(address: IpAddr) -> Way {
+pub async fn way(address: IpAddr) -> Way {
     match tool("ip", &["-j", "route", "get", &address.to_string()]).await {
         Some(output) if output.status.success() => route(&output.stdout),
         // It says so by failing.

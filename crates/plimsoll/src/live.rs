@@ -30,6 +30,9 @@ pub fn sorted(
         let message = format!("--endpoint {wrong}: give an address, or ADDRESS:PORT");
         return Err(Failure::Usage(message));
     }
+    if let Some(wrong) = reach.ntp_server.iter().find(|host| !plimsoll_live::is_host(host)) {
+        return Err(Failure::Usage(format!("--ntp-server {wrong}: give a name or an address")));
+    }
     let mut paths = Vec::new();
     let mut nodes = Vec::new();
     let mut all_nodes_as = None;
@@ -73,6 +76,7 @@ pub fn sorted(
         bmcs_of_cluster,
         has_others,
         probes: !reach.no_probe,
+        time_servers: reach.ntp_server.clone(),
         patience: Patience {
             request: std::time::Duration::from_secs(reach.request_timeout),
             budget: std::time::Duration::from_secs(reach.timeout),

@@ -57,6 +57,13 @@ impl ClusterSeen {
                     self.bundles.push(("root-ca".into(), pem));
                 }
             }
+            // From 4.19 on. Of several that sign in turn, the config map of this name knows all.
+            ("core", "secrets") if name == "machine-config-server-ca" => {
+                let pem = STANDARD.decode(text_at(object, "/data/tls.crt")).unwrap_or_default();
+                if let Some(pem) = String::from_utf8(pem).ok().filter(|pem| !pem.is_empty()) {
+                    self.bundles.push((name, pem));
+                }
+            }
             ("core", "secrets") => {
                 if let Some(pool) = name.strip_suffix("-user-data")
                     && let Some(pem) = pointer_authorities(object)
@@ -131,10 +138,15 @@ mod tests {
         let data = json!({"userData": STANDARD.encode(pointer.to_string())});
         let secret = json!({"metadata": {"name": "worker-user-data"}, "data": data});
         seen.object("core", "secrets", &secret);
+        let authority = json!({"metadata": {"name": "machine-config-server-ca"},
+            "data": {"tls.crt": STANDARD.encode("CA"), "tls.key": STANDARD.encode("KEY")}});
+        seen.object("core", "secrets", &authority);
         assert_eq!(
             (seen.api_vips, seen.ingress_vips),
             (vec!["192.0.2.5".into()], vec!["192.0.2.6".into()])
         );
-        assert_eq!(seen.bundles, [("user-data/worker".to_string(), "PEM".to_string())]);
+        let bundle = |name: &str, pem: &str| (name.to_string(), pem.to_string());
+        let bundles = [bundle("user-data/worker", "PEM"), bundle("machine-config-server-ca", "CA")];
+        assert_eq!(seen.bundles, bundles);
     }
 }

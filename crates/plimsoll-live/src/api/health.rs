@@ -22,6 +22,8 @@ pub struct Health {
 pub struct NodeSeen {
     /// Inside the cluster.
     pub address: String,
+    /// `master-0.lab.example.com`, where it has such a name.
+    pub full_name: Option<String>,
     pub well: bool,
     pub control_plane: bool,
 }
@@ -50,7 +52,8 @@ impl Health {
                 });
                 let name = text_at(object, "/metadata/name");
                 let address = addresses(object);
-                self.nodes.insert(name, NodeSeen { address, well, control_plane });
+                let full_name = full_name(&name, object);
+                self.nodes.insert(name, NodeSeen { address, full_name, well, control_plane });
                 !well
             }
             ("config.openshift.io", "clusteroperators") => {
@@ -77,6 +80,17 @@ fn addresses(node: &Value) -> String {
     let all = node.pointer("/status/addresses").and_then(Value::as_array);
     let internal = all.into_iter().flatten().find(|one| one["type"] == "InternalIP");
     internal.map(|one| text_at(one, "/address")).unwrap_or_default()
+}
+
+/// The name that it goes by, else one that it tells itself.
+fn full_name(name: &str, node: &Value) -> Option<String> {
+    let all = node.pointer("/status/addresses").and_then(Value::as_array);
+    let kinds = ["Hostname", "InternalDNS", "ExternalDNS"];
+    let told =
+        all.into_iter().flatten().filter(|one| kinds.iter().any(|kind| one["type"] == *kind));
+    let told = told.map(|one| text_at(one, "/address"));
+    let is_full = |name: &String| name.contains('.') && name.parse::<std::net::IpAddr>().is_err();
+    std::iter::once(name.to_string()).chain(told).find(is_full)
 }
 
 fn condition<'c>(object: &'c Value, kind: &str) -> Option<&'c str> {

@@ -2,6 +2,7 @@
 //! would hold them. What cannot be read is a gap; one refusal does not stop the rest.
 
 mod ask;
+mod authorities;
 mod cluster_seen;
 mod discovery;
 mod health;
@@ -25,6 +26,7 @@ use plimsoll_model::snapshot::Needs;
 use serde_json::Value;
 
 pub use ask::{Deadline, Patience};
+pub use authorities::authorities;
 pub use rbac::manifests;
 pub use vantage::{Cluster, Connection, Unusable, Vantage, client, connect, place};
 
@@ -131,6 +133,7 @@ impl<'r> Reading<'r> {
         let nodes = nodes.map(|(name, node)| NodeAt {
             name: name.clone(),
             address: node.address.clone(),
+            full_name: node.full_name.clone(),
             control_plane: node.control_plane,
         });
         let nodes = nodes.collect();
@@ -141,6 +144,10 @@ impl<'r> Reading<'r> {
     /// Those that were not read on the nodes themselves.
     pub async fn journals(&self, told: &Told, inside: &Inside, progress: &dyn Progress) {
         journals::read(self, &told.health, inside, progress).await;
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.asker.is_lost()
     }
 
     pub fn end(self) -> Ended {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use plimsoll_model::snapshot::Needs;
 
+use super::authorities::PLACES;
 use super::plan::plan;
 
 /// Manifests for `oc apply`: a role for what is read everywhere, and one in each namespace of which
@@ -32,6 +33,9 @@ pub fn manifests(needs: &Needs) -> String {
             groups.entry(want.api_group()).or_default().push(&want.plural);
         }
     }
+    for (_, namespace, _) in PLACES {
+        namespaces.entry(namespace).or_default();
+    }
     for (namespace, groups) in namespaces {
         let _ = write!(
             out,
@@ -40,14 +44,21 @@ pub fn manifests(needs: &Needs) -> String {
         for (group, plurals) in groups {
             rule(&mut out, group, &plurals, &["get", "list"]);
         }
+        let named: Vec<&str> =
+            PLACES.iter().filter(|place| place.1 == namespace).map(|place| place.2).collect();
+        if !named.is_empty() {
+            rule(&mut out, "", &["configmaps"], &["get"]);
+            let _ = writeln!(out, "  resourceNames: [{}]", quoted(&named));
+        }
     }
     out
 }
 
+fn quoted(items: &[&str]) -> String {
+    items.iter().map(|item| format!("\"{item}\"")).collect::<Vec<_>>().join(", ")
+}
+
 fn rule(out: &mut String, group: &str, plurals: &[&str], verbs: &[&str]) {
-    let quoted = |items: &[&str]| {
-        items.iter().map(|item| format!("\"{item}\"")).collect::<Vec<_>>().join(", ")
-    };
     let _ = writeln!(out, "- apiGroups: [\"{group}\"]");
     let _ = writeln!(out, "  resources: [{}]", quoted(plurals));
     let _ = writeln!(out, "  verbs: [{}]", quoted(verbs));
@@ -75,6 +86,10 @@ mod tests {
         ];
         let text = manifests(&Needs { resources, ..Needs::default() });
         let (cluster, role) = text.split_once("---\n").unwrap();
+        assert!(
+            role.contains("resourceNames: [\"default-ingress-cert\", \"router-ca\"]"),
+            "{role}"
+        );
         assert!(!cluster.contains("secrets") && role.contains("namespace: openshift-etcd"));
         for verb in ["create", "update", "patch", "delete", "watch", "*"] {
             assert!(!text.contains(&format!("\"{verb}\"")), "{verb}");

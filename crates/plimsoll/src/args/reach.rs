@@ -18,6 +18,11 @@ pub struct Reach {
     #[arg(long)]
     pub no_probe: bool,
 
+    /// A server of NTP to hold clocks against; may be given more than once.
+    /// Those in the chrony.conf of nodes that are read are asked without it
+    #[arg(long, value_name = "HOST")]
+    pub ntp_server: Vec<String>,
+
     /// Seconds that one request may take
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub request_timeout: u64,

@@ -72,6 +72,7 @@ pub fn request(vantage: Vantage, now: Time) -> Request {
         bmcs_of_cluster: false,
         has_others: false,
         probes: false,
+        time_servers: Vec::new(),
         patience: Patience::default(),
         now,
         clock: || Time::UNIX_EPOCH,

@@ -5,12 +5,22 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[allow(dead_code, reason = "tests of probes use more of it")]
+#[path = "../../../plimsoll-probe/tests/support/namespace.rs"]
+mod namespace;
+#[allow(dead_code, reason = "tests of probes use more of it")]
+#[path = "../../../plimsoll-probe/tests/support/real.rs"]
+mod real;
+
 mod beside;
 mod captured;
 mod cluster;
+mod doors;
 mod equal;
+mod probes;
 mod omc;
 mod real_kubelet;
+mod sources;
 mod trouble;
 
 use libtest_mimic::{Arguments, Trial};
@@ -24,6 +34,8 @@ fn main() {
     trials.extend(beside::trials(&cluster));
     trials.extend(equal::trials(&cluster));
     trials.extend(real_kubelet::trials());
+    trials.extend(probes::trials());
+    trials.extend(sources::trials(&cluster));
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Programs that were started end with it.
     drop(cluster);

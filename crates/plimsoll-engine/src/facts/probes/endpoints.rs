@@ -307,7 +307,7 @@ impl Known {
 
     fn role(&self, probe: &Probe) -> Option<&'static str> {
         let internal = self.domain.as_ref().is_some_and(|d| probe.host == format!("api-int.{d}"));
-        let apps = |domain: &String| probe.host.ends_with(&format!(".apps.{domain}"));
+        let apps = |domain: &String| probe.asked.ends_with(&format!(".apps.{domain}"));
         match probe.port? {
             API if internal => Some("apiInt"),
             API => Some("api"),

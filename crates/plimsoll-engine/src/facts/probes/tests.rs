@@ -112,3 +112,24 @@ fn what_is_no_such_thing_is_a_gap_and_odd_answers_are_left_out() {
     let api = fact(&base, "Cluster", "cluster", "probes").and_then(|probes| probes.get("api"));
     assert_eq!(api.and_then(|api| api.get("reach")?.text()), Some("other"));
 }
+
+#[test]
+fn an_ingress_vip_is_known_by_the_name_it_was_asked_for() {
+    let tls = |id: &str, target: &str| {
+        format!(
+            r#"{{"id": "tls/{id}", "target": "{target}", "vantage": "w", "result": {{"is": "tls",
+            "leaf": {{"subject": "CN=*.apps.lab.example.com", "issuer": "CN=ingress-operator"}},
+            "trust": {{"ingress-ca": "trusted"}}}}}}"#
+        )
+    };
+    let name = tcp("api-int.lab.example.com:6443", "w", OPEN);
+    let vip = tls("192.0.2.6:443/console.apps.lab.example.com", "192.0.2.6:443");
+    let other = tls("192.0.2.7:443/registry.example.com", "192.0.2.7:443");
+    let (base, _) = facts(&[("probes/probes.json", &probes(&[&name, &vip, &other]))]);
+    let ingress = fact(&base, "Cluster", "cluster", "probes").and_then(|all| all.get("ingress"));
+    let Some(Value::List(all)) = ingress.and_then(|door| door.get("endpoints")) else { panic!() };
+    let hosts: Vec<_> = all.iter().filter_map(|one| one.get("host")?.text()).collect();
+    assert_eq!(hosts, ["192.0.2.6"], "another site on 443 is no ingress");
+    let trusted = all[0].get("tls").and_then(|tls| tls.get("trustedBy")).map(Value::texts);
+    assert_eq!(trusted.map(Iterator::collect::<Vec<_>>), Some(vec!["ingress-ca"]));
+}
