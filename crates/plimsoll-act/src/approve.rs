@@ -85,9 +85,8 @@ impl Target for ApproveTarget<'_> {
         let end = Instant::now() + self.patience;
         loop {
             let (node, signer, all) = self.requests(step)?;
-            let pending: Vec<Value> = all.into_iter().filter(is_pending).collect();
-            if !pending.is_empty() {
-                return self.decide(&node, signer, &pending);
+            if all.iter().any(is_pending) {
+                return self.decide(&node, signer);
             }
             if Instant::now() >= end {
                 // A kubelet whose serving certificate is still good asks for none.
@@ -108,16 +107,22 @@ impl Target for ApproveTarget<'_> {
 }
 
 impl ApproveTarget<'_> {
-    /// Judged on a fresh look at who is expected.
-    fn decide(&self, node: &str, signer: Signer, pending: &[Value]) -> Result<String, Trouble> {
+    /// Judged on a fresh look at who is expected, and among all that were ever made: of a burst only the
+    /// newest counts.
+    fn decide(&self, node: &str, signer: Signer) -> Result<String, Trouble> {
         let client = self.api.client();
         let mut inventory = self.api.block_on(requests::inventory(client)).map_err(trouble)?;
         inventory.repairing.clone_from(&self.repairing);
+        let all = self.api.block_on(requests::all(client)).map_err(trouble)?;
         let now = (self.clock)();
-        let judged = request::judge_all(pending, &inventory, now);
-        let good = pending.iter().zip(&judged).find(|(_, one)| one.verdict == Verdict::Approve);
+        let judged = request::judge_all(&all, &inventory, now);
+        let is_meant = |(request, one): &(&Value, &request::Judgement)| {
+            is_pending(request) && one.node.as_deref() == Some(node) && one.wave == Some(signer)
+        };
+        let meant: Vec<_> = all.iter().zip(&judged).filter(is_meant).collect();
+        let good = meant.iter().find(|(_, one)| one.verdict == Verdict::Approve);
         let Some((request, judgement)) = good else {
-            let why: Vec<String> = judged.iter().flat_map(|one| one.reasons.clone()).collect();
+            let why: Vec<String> = meant.iter().flat_map(|(_, one)| one.reasons.clone()).collect();
             let kind = if signer == Signer::Client { "client" } else { "serving" };
             return Err(Trouble::Refused(format!(
                 "the rule lets no {kind} request of {node} through: {}",
