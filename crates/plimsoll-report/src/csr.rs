@@ -72,7 +72,11 @@ fn request(page: &mut Page, one: &Judged, requests: &Requests) {
         (_, Verdict::Deny) => (BAD, "deny"),
     };
     let word = page.paint(style, word);
-    page.line(&format!("   {word}, asked by {}", safe::line(&one.requestor)));
+    page.line(&format!("   {word}"));
+    // Of what may be approved, the reasons say who asks.
+    if one.verdict != Verdict::Approve {
+        page.item(&format!("- asked by {}", safe::line(&one.requestor)), MOST_LINES);
+    }
     for reason in &one.reasons {
         page.item(&format!("- {}", safe::line(reason)), MOST_LINES);
     }
