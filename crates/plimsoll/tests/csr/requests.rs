@@ -169,7 +169,9 @@ fn bursts(cluster: &Cluster) {
         // Times of requests are whole seconds.
         std::thread::sleep(std::time::Duration::from_millis(1100));
     }
-    let done = answer(&cluster.plimsoll(&["csr", "--approve", "--output", "json"]), 1);
+    // Nor does the older one pass in a later round.
+    let arguments = ["csr", "--approve", "--wait", "5", "--output", "json"];
+    let done = answer(&cluster.plimsoll(&arguments), 1);
     assert_eq!(cluster.decision("csr-second"), "Approved");
     assert_eq!(cluster.decision("csr-first"), "", "{done:#}");
 }
