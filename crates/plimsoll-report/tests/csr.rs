@@ -1,5 +1,7 @@
 //! Judged requests as a person reads them.
 
+#![allow(clippy::unwrap_used, reason = "times and names that are written here")]
+
 use plimsoll_model::Time;
 use plimsoll_model::csr::{CSR_SCHEMA, Done, Judged, Requests, Verdict};
 use plimsoll_model::plan::Signer;

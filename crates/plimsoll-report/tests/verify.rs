@@ -1,5 +1,7 @@
 //! A verification as a person reads it.
 
+#![allow(clippy::unwrap_used, reason = "times and names that are written here")]
+
 use plimsoll_model::diagnosis::Cluster;
 use plimsoll_model::plan::Verification;
 use plimsoll_model::verify::{Criterion, Met, VERIFY_SCHEMA, Verified, Window};
