@@ -22,7 +22,7 @@ const VOUCHERS: [(&str, &str, &str, &str); 3] = [
     ),
 ];
 
-/// Every request of a kubelet, decided or not.
+/// Every request of a kubelet, decided or not: what `judge_all` wants to see.
 pub async fn all(client: &Client) -> Result<Vec<Value>, Refusal> {
     let mut found = list(client, REQUESTS).await?;
     found.retain(|request| wave(request).is_some());
@@ -56,14 +56,21 @@ pub async fn inventory(client: &Client) -> Result<Inventory, Refusal> {
 
 /// Approves this request as it was read: another one under its name, or one that somebody changed since,
 /// is refused by the API server (409).
-pub async fn approve(client: &Client, request: &Value, why: &str, now: Time) -> Result<(), Refusal> {
+pub async fn approve(
+    client: &Client,
+    request: &Value,
+    why: &str,
+    now: Time,
+) -> Result<(), Refusal> {
     let refused = |why: &str| Err(Refusal { code: None, why: why.into() });
     let text = |pointer: &str| request.pointer(pointer).and_then(Value::as_str);
     let Some(name) = text("/metadata/name").filter(|name| is_plain(name)) else {
         return refused("the request has no name");
     };
     if text("/metadata/uid").is_none() || text("/metadata/resourceVersion").is_none() {
-        return refused("it does not say which request it was: uid and resourceVersion are missing");
+        return refused(
+            "it does not say which request it was: uid and resourceVersion are missing",
+        );
     }
     if !is_pending(request) {
         return refused("it does not wait for an answer");

@@ -90,7 +90,8 @@ impl Smoke {
         let until = Instant::now() + limit;
         loop {
             let seen = get(client, &path).await;
-            let available = seen.as_ref().ok().and_then(|one| one["status"]["availableReplicas"].as_i64());
+            let available =
+                seen.as_ref().ok().and_then(|one| one["status"]["availableReplicas"].as_i64());
             if available.is_some_and(|count| count > 0) {
                 return Ok(());
             }
@@ -120,7 +121,9 @@ impl Smoke {
             waiting.chain(conditions.filter_map(|one| one["message"].as_str())).collect::<Vec<_>>()
         });
         let said = said.map(str::to_string).next();
-        said.map_or("its pod waits, and does not say for what".into(), |text| plimsoll_model::clip(&text))
+        said.map_or("its pod waits, and does not say for what".into(), |text| {
+            plimsoll_model::clip(&text)
+        })
     }
 
     /// Takes away all of it, and waits until it is gone. What is gone already is no fault.

@@ -103,7 +103,10 @@ fn at(node: &Node, message: String) -> Misread {
 pub(crate) fn is_node_name(text: &str) -> bool {
     let part = |part: &str| {
         let of_it = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        !part.is_empty() && part.bytes().all(of_it) && !part.starts_with('-') && !part.ends_with('-')
+        !part.is_empty()
+            && part.bytes().all(of_it)
+            && !part.starts_with('-')
+            && !part.ends_with('-')
     };
     text.len() <= 253 && text.split('.').all(part)
 }
@@ -147,8 +150,16 @@ mod tests {
             ("nodes:\n- name: a\n- name: a\n", (3, 3), "'a' is named twice"),
             ("nodes:\n- name: a\n  addresses: b\n", (3, 14), "'addresses' is a list"),
             ("nodes:\n- name: a\n  addresses: []\n", (3, 14), "leave 'addresses' out"),
-            ("nodes:\n- name: a\n  addresses: [192.0.2.300]\n", (3, 15), "'192.0.2.300' is neither"),
-            ("nodes:\n- name: a\n  addresses: [192.0.2.0/24]\n", (3, 15), "'192.0.2.0/24' is neither"),
+            (
+                "nodes:\n- name: a\n  addresses: [192.0.2.300]\n",
+                (3, 15),
+                "'192.0.2.300' is neither",
+            ),
+            (
+                "nodes:\n- name: a\n  addresses: [192.0.2.0/24]\n",
+                (3, 15),
+                "'192.0.2.0/24' is neither",
+            ),
         ] {
             let found = parse(text).unwrap_err();
             assert!(found.message.starts_with(says), "{text}: {}", found.message);

@@ -135,8 +135,9 @@ pub fn judge(request: &Value, inventory: &Inventory, now: Time) -> Judgement {
     found.judgement(Some(node), Some(wave))
 }
 
-/// All pending requests of kubelets together, in the order given: floods are held as a whole, and of a
-/// burst for one node only the newest goes through.
+/// All requests of kubelets together, in the order given, those that are decided among them: floods are
+/// held as a whole, and of a burst for one node only the newest goes through. Without the decided ones, an
+/// older request would pass as soon as the newest is approved.
 pub fn judge_all(requests: &[Value], inventory: &Inventory, now: Time) -> Vec<Judgement> {
     let mut judged: Vec<Judgement> =
         requests.iter().map(|request| judge(request, inventory, now)).collect();
@@ -212,13 +213,14 @@ fn flood(requests: &[Value], inventory: &Inventory, now: Time) -> Option<String>
     })
 }
 
-/// Of requests that nobody has to refuse, those that the same node followed up.
+/// Of requests that nobody refused or has to refuse, those that the same node followed up.
 fn hold_older(requests: &[Value], judged: &mut [Judgement]) {
     let mut newest: BTreeMap<(String, bool), (Option<Time>, &str)> = BTreeMap::new();
     let key = |one: &Judgement| Some((one.node.clone()?, one.wave? == Signer::Client));
     let place = |request| (created(request), text(request, "/metadata/name"));
     for (request, one) in requests.iter().zip(&*judged) {
-        if let (Some(key), true) = (key(one), one.verdict != Verdict::Deny && is_pending(request)) {
+        let stands = matches!(decided(request), None | Some("Approved"));
+        if let (Some(key), true) = (key(one), stands && one.verdict != Verdict::Deny) {
             let known = newest.entry(key).or_insert_with(|| place(request));
             *known = (*known).max(place(request));
         }
@@ -352,7 +354,9 @@ fn no_names(asked: &Asked, found: &mut Findings) {
     let names: Vec<String> = names.chain(asked.other_names.iter().cloned()).collect();
     if !names.is_empty() {
         let names = names.join(", ");
-        found.deny(format!("a client certificate has no alternative names, and it asks for {names}"));
+        found.deny(format!(
+            "a client certificate has no alternative names, and it asks for {names}"
+        ));
     }
 }
 
@@ -390,7 +394,8 @@ impl Rule<'_> {
             }
         }
         let against: Vec<String> = against.into_iter().flatten().collect();
-        let against = if against.is_empty() { String::new() } else { format!(" ({})", against.join("; ")) };
+        let against =
+            if against.is_empty() { String::new() } else { format!(" ({})", against.join("; ")) };
         found.hold(format!(
             "nobody expects a node '{node}'{against}: an expected-nodes file that names it would \
              decide (--expect)"
@@ -442,7 +447,9 @@ impl Rule<'_> {
         };
         let (since_begun, since_ended) = (asked.duration_since(begun), asked.duration_since(ended));
         match since_begun > -SKEW && since_ended < JOIN {
-            true => Ok(format!("BareMetalHost {name} was provisioned for Machine {consumer} at {ended}")),
+            true => Ok(format!(
+                "BareMetalHost {name} was provisioned for Machine {consumer} at {ended}"
+            )),
             false => Err(Some(format!(
                 "BareMetalHost {name} was provisioned {} minutes before, and {} are allowed",
                 since_ended.as_mins(),

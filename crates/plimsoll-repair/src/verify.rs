@@ -120,7 +120,9 @@ fn condition(
     };
     match text("status") {
         "" => one(id, entity.clone(), Met::Unknown, format!("{shown} is not known")),
-        status if status == wanted => one(id, entity.clone(), Met::Yes, format!("{shown}={status}")),
+        status if status == wanted => {
+            one(id, entity.clone(), Met::Yes, format!("{shown}={status}"))
+        }
         status => {
             let said: Vec<&str> =
                 [text("reason"), text("message")].into_iter().filter(|t| !t.is_empty()).collect();
@@ -141,7 +143,8 @@ fn none_seen(id: &str, what: &str) -> Criterion {
 fn operators(base: &FactBase, after_install: bool, found: &mut Vec<Criterion>) {
     // Facts about an operator may come from elsewhere than its own object.
     let all = of_kind(base, "ClusterOperator");
-    let all: Vec<_> = all.into_iter().filter(|(_, of)| of.facts.contains_key("available")).collect();
+    let all: Vec<_> =
+        all.into_iter().filter(|(_, of)| of.facts.contains_key("available")).collect();
     if all.is_empty() {
         found.push(none_seen("operator-available", "ClusterOperator"));
     }
@@ -151,7 +154,9 @@ fn operators(base: &FactBase, after_install: bool, found: &mut Vec<Criterion>) {
         let mut degraded =
             condition("operator-not-degraded", of, ("degraded", "Degraded"), "False");
         if after_install && degraded.ok == Met::No {
-            degraded.says.push_str(" (the installer does not wait for this, and it does not mend itself)");
+            degraded
+                .says
+                .push_str(" (the installer does not wait for this, and it does not mend itself)");
         }
         found.push(degraded);
     }
@@ -190,7 +195,9 @@ fn etcd(base: &FactBase) -> Criterion {
     if let (Some(members), Some(healthy)) = (number("etcdMembers"), number("etcdHealthy")) {
         let wanted = masters.unwrap_or(members);
         let alarms = number("etcdAlarms").unwrap_or(0);
-        let says = format!("{members} members, {healthy} healthy, {alarms} alarms, {wanted} control-plane nodes");
+        let says = format!(
+            "{members} members, {healthy} healthy, {alarms} alarms, {wanted} control-plane nodes"
+        );
         let met = members == healthy && members == wanted && alarms == 0;
         return one(id, cluster, if met { Met::Yes } else { Met::No }, says);
     }
@@ -307,8 +314,12 @@ pub fn gate(base: &FactBase) -> Option<String> {
     };
     let left = (GATE - base.now?.duration_since(*ended)).as_mins();
     Some(match left > 0 {
-        true => format!("the first hour ends in {left} minutes: what is not well by then needs a look"),
-        false => format!("the first hour ended {} minutes ago: what is not well needs a look now", -left),
+        true => {
+            format!("the first hour ends in {left} minutes: what is not well by then needs a look")
+        }
+        false => {
+            format!("the first hour ended {} minutes ago: what is not well needs a look now", -left)
+        }
     })
 }
 

@@ -12,8 +12,12 @@ const LISTED: usize = 50;
 
 pub fn csr_text(requests: &Requests, options: &TextOptions) -> String {
     let mut page = Page::new(options.width, options.color);
-    let head = page.paint(STRONG, &headline(requests));
-    page.line(&head);
+    if requests.requests.is_empty() {
+        page.line("No kubelet waits for a certificate.");
+    } else {
+        let all = words::counted(requests.requests.len(), "request");
+        page.opening(STRONG, &format!("{all} of kubelets:"), &counts(requests), 2);
+    }
     for one in requests.requests.iter().take(LISTED) {
         page.blank();
         request(&mut page, one, requests);
@@ -29,14 +33,11 @@ pub fn csr_text(requests: &Requests, options: &TextOptions) -> String {
     page.finish()
 }
 
-fn headline(requests: &Requests) -> String {
+fn counts(requests: &Requests) -> String {
     let all = &requests.requests;
     let approved = all.iter().filter(|one| is_approved(one)).count();
     let left = all.iter().filter(|one| !is_approved(one));
     let of = |verdict: Verdict| left.clone().filter(|one| one.verdict == verdict).count();
-    if all.is_empty() {
-        return "No kubelet waits for a certificate.".into();
-    }
     let parts = [
         (approved, "approved"),
         (of(Verdict::Approve), "may be approved"),
@@ -48,7 +49,7 @@ fn headline(requests: &Requests) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
-    format!("{} of kubelets: {}.", words::counted(all.len(), "request"), parts.join(", "))
+    format!("{}.", parts.join(", "))
 }
 
 fn is_approved(one: &Judged) -> bool {
@@ -72,7 +73,11 @@ fn request(page: &mut Page, one: &Judged, requests: &Requests) {
         (_, Verdict::Deny) => (BAD, "deny"),
     };
     let word = page.paint(style, word);
-    page.line(&format!("   {word}, asked by {}", safe::line(&one.requestor)));
+    page.line(&format!("   {word}"));
+    // Of what may be approved, the reasons say who asks.
+    if one.verdict != Verdict::Approve {
+        page.item(&format!("- asked by {}", safe::line(&one.requestor)), MOST_LINES);
+    }
     for reason in &one.reasons {
         page.item(&format!("- {}", safe::line(reason)), MOST_LINES);
     }

@@ -1,5 +1,7 @@
 //! Judged requests as a person reads them.
 
+#![allow(clippy::unwrap_used, reason = "times and names that are written here")]
+
 use plimsoll_model::Time;
 use plimsoll_model::csr::{CSR_SCHEMA, Done, Judged, Requests, Verdict};
 use plimsoll_model::plan::Signer;
@@ -25,12 +27,22 @@ fn request(name: &str, node: &str, wave: Signer, verdict: Verdict, reasons: &[&s
 
 fn some() -> Requests {
     let approved = Judged {
-        done: Some(Done { approved: true, issued: false, says: "approved; no certificate yet".into() }),
-        ..request("csr-aaaaa", "worker-1", Signer::Client, Verdict::Approve, &[
-            "subject O=system:nodes, CN=system:node:worker-1",
-            "asked by the node-bootstrapper",
-            "Machine lab-worker-1 was made 27 minutes before",
-        ])
+        done: Some(Done {
+            approved: true,
+            issued: false,
+            says: "approved; no certificate yet".into(),
+        }),
+        ..request(
+            "csr-aaaaa",
+            "worker-1",
+            Signer::Client,
+            Verdict::Approve,
+            &[
+                "subject O=system:nodes, CN=system:node:worker-1",
+                "asked by the node-bootstrapper",
+                "Machine lab-worker-1 was made 27 minutes before",
+            ],
+        )
     };
     Requests {
         schema: CSR_SCHEMA.into(),
@@ -39,13 +51,22 @@ fn some() -> Requests {
         approving: true,
         requests: vec![
             approved,
-            request("csr-bbbbb", "worker-2", Signer::Serving, Verdict::Hold, &[
-                "that these names are its own, only Node worker-2 itself says: an expected-nodes file that names it would decide (--expect)",
-            ]),
-            request("csr-ccccc", "worker-3", Signer::Serving, Verdict::Deny, &[
-                "'192.0.2.5' belongs to a VIP of the cluster",
-                "\u{1b}[31m'x' is no name",
-            ]),
+            request(
+                "csr-bbbbb",
+                "worker-2",
+                Signer::Serving,
+                Verdict::Hold,
+                &[
+                    "that these names are its own, only Node worker-2 itself says: an expected-nodes file that names it would decide (--expect)",
+                ],
+            ),
+            request(
+                "csr-ccccc",
+                "worker-3",
+                Signer::Serving,
+                Verdict::Deny,
+                &["'192.0.2.5' belongs to a VIP of the cluster", "\u{1b}[31m'x' is no name"],
+            ),
         ],
         gaps: vec!["Machines: machines is forbidden (403)".into()],
     }
@@ -76,5 +97,5 @@ fn a_narrow_terminal_holds_it() {
     let options = TextOptions { width: 50, ..TextOptions::default() };
     let shown = csr_text(&some(), &options);
     assert!(shown.lines().all(|line| line.chars().count() <= 50), "{shown}");
-    assert!(!shown.contains('\u{1b}'));
+    assert!(!shown.contains('\u{1b}'), "{shown}");
 }

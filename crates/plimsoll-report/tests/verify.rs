@@ -1,5 +1,7 @@
 //! A verification as a person reads it.
 
+#![allow(clippy::unwrap_used, reason = "times and names that are written here")]
+
 use plimsoll_model::diagnosis::Cluster;
 use plimsoll_model::plan::Verification;
 use plimsoll_model::verify::{Criterion, Met, VERIFY_SCHEMA, Verified, Window};
@@ -23,7 +25,12 @@ fn well() -> Verified {
         sources: vec!["kube:lab".into()],
         verified: true,
         says: "everything held for 600 s".into(),
-        window: Some(Window { dwell_seconds: 600, held_seconds: 612, looks: 21, failed_before: Vec::new() }),
+        window: Some(Window {
+            dwell_seconds: 600,
+            held_seconds: 612,
+            looks: 21,
+            failed_before: Vec::new(),
+        }),
         criteria: vec![
             criterion("etcd-members", "ClusterOperator/etcd", Met::Yes, "3 members are available"),
             criterion("node-ready", "Node/master-0", Met::Yes, "Ready=True"),
@@ -39,11 +46,26 @@ fn ill() -> Verified {
     ill.verified = false;
     ill.says = "2 criteria are not met, 1 is not known".into();
     ill.criteria = vec![
-        criterion("no-pending-requests", "Cluster/cluster", Met::Unknown, "signing requests were not listed"),
+        criterion(
+            "no-pending-requests",
+            "Cluster/cluster",
+            Met::Unknown,
+            "signing requests were not listed",
+        ),
         criterion("node-ready", "Node/master-0", Met::Yes, "Ready=True"),
-        criterion("node-ready", "Node/master-1", Met::No, "Ready=Unknown NodeStatusUnknown: Kubelet stopped posting node status."),
+        criterion(
+            "node-ready",
+            "Node/master-1",
+            Met::No,
+            "Ready=Unknown NodeStatusUnknown: Kubelet stopped posting node status.",
+        ),
         criterion("of-a-later-version", "Node/x", Met::No, "a criterion without a name"),
-        criterion("operator-not-degraded", "ClusterOperator/network", Met::No, "Degraded=True VSphereError: VIP is in no machine network"),
+        criterion(
+            "operator-not-degraded",
+            "ClusterOperator/network",
+            Met::No,
+            "Degraded=True VSphereError: VIP is in no machine network",
+        ),
     ];
     ill.window = Some(Window {
         dwell_seconds: 600,
@@ -55,7 +77,8 @@ fn ill() -> Verified {
         Verification { run: Some("oc get nodes".into()), expect: "all Ready".into() },
         Verification { run: None, expect: "the mirror pods of <name> are back".into() },
     ];
-    ill.notes = vec!["The first hour ended 30 minutes ago: what is not well needs a look now.".into()];
+    ill.notes =
+        vec!["The first hour ended 30 minutes ago: what is not well needs a look now.".into()];
     ill
 }
 

@@ -132,7 +132,7 @@ pub fn no_cluster() -> Failure {
 /// A source as it may be told: without the way to it on this machine.
 pub fn shown(source: &Path) -> String {
     match source.to_str().and_then(|text| text.split_once(':')) {
-        Some(("kube" | "ssh" | "node" | "bmc", _)) | None => source.display().to_string(),
+        Some(("kube" | "ssh" | "node" | "bmc", _)) => source.display().to_string(),
         _ => source.file_name().unwrap_or(source.as_os_str()).to_string_lossy().into_owned(),
     }
 }

@@ -20,12 +20,8 @@ const GONE_ON_INTERRUPT: Duration = Duration::from_secs(20);
 
 /// Adds the criterion. Where the cluster is not well anyway, nothing is made.
 pub fn judge(args: &Verify, verified: &mut Verified) -> Result<(), Failure> {
-    let criterion = |ok, says: String| Criterion {
-        id: "smoke".into(),
-        entity: EntityId::cluster(),
-        ok,
-        says,
-    };
+    let criterion =
+        |ok, says: String| Criterion { id: "smoke".into(), entity: EntityId::cluster(), ok, says };
     let found = match verified.verified {
         false => criterion(Met::Unknown, "not tried: the rest does not hold".into()),
         true => match attempt(args)? {
@@ -35,7 +31,9 @@ pub fn judge(args: &Verify, verified: &mut Verified) -> Result<(), Failure> {
     };
     verified.criteria.push(found);
     verified.criteria.sort();
-    if verified.verified && let Some(left) = left(&verified.criteria) {
+    if verified.verified
+        && let Some(left) = left(&verified.criteria)
+    {
         verified.verified = false;
         verified.says = left;
     }
@@ -95,8 +93,7 @@ fn clearing(smoke: Smoke, vantage: Vantage, patience: Patience) -> Box<dyn FnOnc
 
 fn suffix() -> Result<String, Failure> {
     let mut bytes = [0u8; 4];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        Failure::Internal(anyhow::anyhow!("no random number: {error}"))
-    })?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::Internal(anyhow::anyhow!("no random number: {error}")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

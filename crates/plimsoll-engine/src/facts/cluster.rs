@@ -44,9 +44,9 @@ pub fn cluster_version(object: &Object<'_>) -> Facts {
             entity.set("changeStarted", started, at.clone());
         }
         let first = history.items().last();
-        let installed =
-            first.filter(|item| item.text_at(&["state"]) == Some("Completed"));
-        if let Some(ended) = installed.and_then(|item| item.text_at(&["completionTime"])).and_then(time)
+        let installed = first.filter(|item| item.text_at(&["state"]) == Some("Completed"));
+        if let Some(ended) =
+            installed.and_then(|item| item.text_at(&["completionTime"])).and_then(time)
         {
             entity.set("installEnded", ended, at.clone());
         }

@@ -204,7 +204,8 @@ fn status_addresses(object: &Value) -> Addresses {
 }
 
 fn machine(object: &Value) -> Machine {
-    let internal = list(object, "/status/addresses").iter().filter(|one| one["type"] == "InternalDNS");
+    let internal =
+        list(object, "/status/addresses").iter().filter(|one| one["type"] == "InternalDNS");
     let internal = internal.filter_map(|one| text(one, "/address"));
     Machine {
         name: named(object),

@@ -184,7 +184,12 @@ fn a_first_join_goes_through_as_the_machine_approver_has_it() {
     let judged = judge(&client(), &waiting(), now());
     assert_eq!(judged.verdict, Verdict::Approve, "{:#?}", judged.reasons);
     assert_eq!((judged.node.as_deref(), judged.wave), (Some("worker-1"), Some(Signer::Client)));
-    says(&client(), &waiting(), Verdict::Approve, "Machine lab-worker-1 was made 27 minutes before");
+    says(
+        &client(),
+        &waiting(),
+        Verdict::Approve,
+        "Machine lab-worker-1 was made 27 minutes before",
+    );
     let legacy = json!(["key encipherment", "digital signature", "client auth"]);
     says(&with(&client(), "/spec/usages", legacy), &waiting(), Verdict::Approve, "Machine");
 }
@@ -204,7 +209,12 @@ fn a_host_that_was_just_provisioned_is_expected() {
     let of = |host: Value, node| {
         inventory(&[(MACHINES.0, MACHINES.1, machine(600, node)), (HOSTS.0, HOSTS.1, host)])
     };
-    says(&client(), &of(host(20), None), Verdict::Approve, "BareMetalHost rack-3-u-7 was provisioned");
+    says(
+        &client(),
+        &of(host(20), None),
+        Verdict::Approve,
+        "BareMetalHost rack-3-u-7 was provisioned",
+    );
     says(&client(), &of(host(200), None), Verdict::Hold, "provisioned 197 minutes before");
     says(&client(), &of(host(-60), None), Verdict::Hold, "nobody expects");
     says(&client(), &of(host(20), Some("other")), Verdict::Hold, "has its Node already, other");
@@ -251,8 +261,12 @@ fn who_asks_is_exactly_who_may() {
     says(&user(""), &waiting(), Verdict::Hold, "does not say who asks");
     for groups in [
         json!(["system:serviceaccounts", "system:authenticated"]),
-        json!(["system:serviceaccounts", "system:authenticated", "system:masters",
-            "system:serviceaccounts:openshift-machine-config-operator"]),
+        json!([
+            "system:serviceaccounts",
+            "system:authenticated",
+            "system:masters",
+            "system:serviceaccounts:openshift-machine-config-operator"
+        ]),
         json!([]),
     ] {
         let request = with(&request, "/spec/groups", groups);
@@ -281,7 +295,9 @@ fn the_subject_is_that_of_a_node_and_nothing_else() {
         let request = of(Wanted { organizations, ..Wanted::default() });
         says(&request, &waiting(), Verdict::Deny, "must be system:nodes and nothing else");
     }
-    for name in ["worker-1", "system:node:", "system:admin", "system:node:Worker-1", "system:node:a/b"] {
+    for name in
+        ["worker-1", "system:node:", "system:admin", "system:node:Worker-1", "system:node:a/b"]
+    {
         let request = of(Wanted { name, ..Wanted::default() });
         says(&request, &waiting(), Verdict::Deny, "its name must be system:node:NAME");
     }
@@ -304,13 +320,20 @@ fn usages_are_exactly_those_of_a_kubelet() {
         let request = with(&client(), "/spec/usages", usages);
         says(&request, &waiting(), Verdict::Deny, "are not those of a kubelet");
     }
-    says(&with(&client(), "/spec/usages", json!([])), &waiting(), Verdict::Hold, "what the certificate is for");
+    says(
+        &with(&client(), "/spec/usages", json!([])),
+        &waiting(),
+        Verdict::Hold,
+        "what the certificate is for",
+    );
 }
 
 #[test]
 fn a_client_certificate_has_no_names() {
-    for name in [dns("worker-1"), ip("192.0.2.21"), SanType::URI("spiffe://x".try_into().unwrap())] {
-        let request = asked_by_bootstrapper(&pem(&Wanted { names: vec![name], ..Wanted::default() }));
+    for name in [dns("worker-1"), ip("192.0.2.21"), SanType::URI("spiffe://x".try_into().unwrap())]
+    {
+        let request =
+            asked_by_bootstrapper(&pem(&Wanted { names: vec![name], ..Wanted::default() }));
         says(&request, &waiting(), Verdict::Deny, "no alternative names");
     }
 }
@@ -343,7 +366,12 @@ fn what_cannot_be_read_is_held_and_what_is_forged_is_not() {
     let body = STANDARD.encode(&forged);
     let forged =
         format!("-----BEGIN CERTIFICATE REQUEST-----\n{body}\n-----END CERTIFICATE REQUEST-----\n");
-    says(&with_request(encoded(&forged)), &waiting(), Verdict::Deny, "its signature is not of the key");
+    says(
+        &with_request(encoded(&forged)),
+        &waiting(),
+        Verdict::Deny,
+        "its signature is not of the key",
+    );
 }
 
 #[test]
@@ -356,7 +384,8 @@ fn it_is_neither_old_nor_of_tomorrow_nor_decided() {
     let timeless = with(&client(), "/metadata/creationTimestamp", Value::Null);
     says(&timeless, &expecting, Verdict::Hold, "when it was made");
     for condition in ["Approved", "Denied", "Failed"] {
-        let decided = with(&client(), "/status/conditions", json!([{"type": condition, "status": "True"}]));
+        let decided =
+            with(&client(), "/status/conditions", json!([{"type": condition, "status": "True"}]));
         assert!(!is_pending(&decided));
         says(&decided, &waiting(), Verdict::Hold, &format!("decided already: {condition}"));
     }
@@ -367,7 +396,12 @@ fn it_is_neither_old_nor_of_tomorrow_nor_decided() {
 
 #[test]
 fn a_kubelet_serves_under_the_names_of_its_machine() {
-    says(&serving(good_names()), &joined(), Verdict::Approve, "all 2 names are known of it by Machine lab-worker-1");
+    says(
+        &serving(good_names()),
+        &joined(),
+        Verdict::Approve,
+        "all 2 names are known of it by Machine lab-worker-1",
+    );
     let upper = vec![dns("Worker-1."), ip("192.0.2.21")];
     says(&serving(upper), &joined(), Verdict::Approve, "all 2 names");
     for (name, why) in [
@@ -396,7 +430,12 @@ fn a_nodes_own_word_is_not_enough() {
     machined.nodes.iter_mut().for_each(|node| node.addresses.add("192.0.2.77"));
     machined.nodes.retain(|node| node.name == "worker-1");
     let names = [good_names(), vec![ip("192.0.2.77")]].concat();
-    says(&serving(names), &machined, Verdict::Hold, "'192.0.2.77' is an address of Node worker-1 by its own word");
+    says(
+        &serving(names),
+        &machined,
+        Verdict::Hold,
+        "'192.0.2.77' is an address of Node worker-1 by its own word",
+    );
     let bare = || inventory(&[("core", "nodes", node("worker-1", "192.0.2.21"))]);
     says(&serving(good_names()), &bare(), Verdict::Hold, "only Node worker-1 itself says");
     let expected = expecting(false).expected;
@@ -406,7 +445,12 @@ fn a_nodes_own_word_is_not_enough() {
     says(&serving(good_names()), &repaired, Verdict::Approve, "are those of Node worker-1");
     let names = [good_names(), vec![ip("192.0.2.78")]].concat();
     says(&serving(names.clone()), &vouched, Verdict::Deny, "'192.0.2.78' is no name");
-    says(&serving(good_names()), &inventory(&[]), Verdict::Hold, "nothing tells the addresses of 'worker-1'");
+    says(
+        &serving(good_names()),
+        &inventory(&[]),
+        Verdict::Hold,
+        "nothing tells the addresses of 'worker-1'",
+    );
     says(&serving(good_names()), &expecting(true), Verdict::Approve, "the expected-nodes file");
     says(&serving(names), &expecting(true), Verdict::Deny, "'192.0.2.78' is no name");
     let infrastructure = json!({"metadata": {"name": "cluster"}, "status": {"platformStatus":
@@ -424,12 +468,20 @@ fn of_a_burst_only_the_newest_goes_through() {
         with(&request, "/metadata/creationTimestamp", json!(ago(minutes)))
     };
     let newest_but_strange = with(&named("csr-d", 1), "/spec/username", json!("system:admin"));
-    let requests =
-        [named("csr-a", 20), named("csr-c", 2), named("csr-b", 10), newest_but_strange];
+    let requests = [named("csr-a", 20), named("csr-c", 2), named("csr-b", 10), newest_but_strange];
     let judged = judge_all(&requests, &expecting(false), now());
     let verdicts: Vec<Verdict> = judged.iter().map(|one| one.verdict).collect();
     assert_eq!(verdicts, [Verdict::Hold, Verdict::Approve, Verdict::Hold, Verdict::Deny]);
     assert_eq!(judged[0].reasons, ["superseded: the same node asks again as csr-c"]);
+    // It stays superseded when the newest is approved; not when that was denied.
+    let decided = |kind: &str| {
+        with(&named("csr-c", 2), "/status/conditions", json!([{"type": kind, "status": "True"}]))
+    };
+    let verdict = |newest: Value| {
+        judge_all(&[named("csr-b", 10), newest], &expecting(false), now())[0].verdict
+    };
+    assert_eq!(verdict(decided("Approved")), Verdict::Hold);
+    assert_eq!(verdict(decided("Denied")), Verdict::Approve);
     // Another wave is no burst.
     let both = [named("csr-a", 20), serving(good_names())];
     let judged = judge_all(&both, &expecting(true), now());
@@ -465,7 +517,9 @@ fn client_of_nobody() -> Value {
 /// Everything of it may be right or wrong.
 fn any_request() -> impl Strategy<Value = (Value, Vec<String>, String)> {
     let organizations = prop::collection::vec(
-        prop_oneof![4 => Just("system:nodes"), 1 => Just("system:masters"), 1 => Just("")], 0..3);
+        prop_oneof![4 => Just("system:nodes"), 1 => Just("system:masters"), 1 => Just("")],
+        0..3,
+    );
     let name = prop_oneof![
         4 => Just("system:node:worker-1".to_string()),
         1 => Just("system:node:worker-2".to_string()),

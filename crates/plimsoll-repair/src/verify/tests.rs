@@ -162,7 +162,10 @@ fn a_diagnosis_with_a_root_is_not_well() {
     assert_eq!(of("confirmed"), ["no-root-cause Node/master-1: No"]);
     assert_eq!(of("suspected"), ["no-root-cause Node/master-1: Unknown"]);
     let blind = diagnosis("not-provable", json!([]), json!([]));
-    assert_eq!(left(&well(), &blind, &Wanted::default()), ["no-root-cause Cluster/cluster: Unknown"]);
+    assert_eq!(
+        left(&well(), &blind, &Wanted::default()),
+        ["no-root-cause Cluster/cluster: Unknown"]
+    );
     let deadlock = diagnosis("recoverable", json!([]), json!([]));
     assert_eq!(left(&well(), &deadlock, &Wanted::default()), ["no-root-cause Cluster/cluster: No"]);
 }
@@ -172,7 +175,8 @@ fn what_was_repaired_is_gone_when_it_is_not_active() {
     let state = |status: &str| {
         let states = json!([{"id": "kubelet-anonymous", "entity": "Node/master-1", "status": status,
             "since": null, "summary": "it lost its identity", "evidence": []}]);
-        let wanted = Wanted { gone: BTreeSet::from(["kubelet-anonymous".into()]), ..Wanted::default() };
+        let wanted =
+            Wanted { gone: BTreeSet::from(["kubelet-anonymous".into()]), ..Wanted::default() };
         left(&well(), &diagnosis("healthy", json!([]), states), &wanted)
     };
     assert_eq!(state("active"), ["state-gone Node/master-1: No"]);
@@ -223,4 +227,47 @@ fn static_pods_run_through_the_window() {
     assert_eq!(says(pods(0, "2025-12-03T00:00:00Z", "etcd-master-0")).0, Met::No);
     assert_eq!(says(pods(3, "2025-12-01T00:00:00Z", "etcd-master-9")).0, Met::No);
     assert_eq!(says(Restarts::new()).0, Met::Unknown);
+}
+
+#[test]
+fn a_failure_mode_brings_what_a_person_checks() {
+    let file =
+        |path: &str, text: &str| plimsoll_engine::PackFile { path: path.into(), text: text.into() };
+    let case = r#"
+id: cable-loose
+title: A cable is loose
+states:
+- id: cable-loose
+  on: Node
+  root: rare
+  when: "self.unschedulable"
+  summary: "A port of {name} loses its link."
+  recovery:
+  - {verdict: recoverable, repair: push-the-cable-in, summary: "Push the cable in."}
+- id: cable-noted
+  on: Node
+  when: "self.unschedulable"
+  summary: "Somebody noted it."
+"#;
+    let repair = r#"
+repairs:
+- id: push-the-cable-in
+  title: "Push in the cable of {name}"
+  steps:
+  - {hand: "Push it in", expect: "it clicks"}
+  verify:
+  - {run: "ip link on {name}", expect: "all ports are up"}
+  escalate: "the switch"
+  source: "common sense"
+"#;
+    let files = [file("x/cable-loose/case.yaml", case), file("x/cable-loose/repair.yaml", repair)];
+    let pack = Pack::load(&files).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let (states, by_hand) = after_repair(&pack, "cable-loose").unwrap();
+    assert_eq!(states, BTreeSet::from(["cable-loose".to_string(), "cable-noted".to_string()]));
+    assert_eq!(by_hand[0].run.as_deref(), Some("ip link on <name>"));
+    assert_eq!(by_hand[0].expect, "all ports are up");
+    let (states, by_hand) = after_repair(&pack, "cable-noted").unwrap();
+    assert_eq!((states.len(), by_hand.len()), (1, 0));
+    assert_eq!(after_repair(&pack, "push-the-cable-in").unwrap().1.len(), 1);
+    assert!(after_repair(&pack, "cable-tight").is_none());
 }

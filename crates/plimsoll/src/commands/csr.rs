@@ -36,6 +36,7 @@ const VOUCHERS: [(&str, &str); 4] = [
 pub fn run(args: &Csr) -> Result<Outcome, Failure> {
     let expected = args.expect.as_deref().map(expected_nodes).transpose()?.unwrap_or_default();
     let Sorted { paths, live } = live::sorted(&args.sources, &args.reach, args.now)?;
+    let is_live = live.is_some();
     let answer = match live {
         None if args.approve => {
             let message = "--approve needs a live cluster, such as kube:CONTEXT";
@@ -54,8 +55,9 @@ pub fn run(args: &Csr) -> Result<Outcome, Failure> {
         DataOutput::Json => plimsoll_report::json(&answer),
         DataOutput::Text => plimsoll_report::csr_text(&answer, &text_options(&args.talk)),
     })?;
-    let may = answer.requests.iter().any(|one| one.verdict == Verdict::Approve && one.done.is_none());
-    if may && !args.approve && args.output == DataOutput::Text {
+    let may =
+        answer.requests.iter().any(|one| one.verdict == Verdict::Approve && one.done.is_none());
+    if may && is_live && !args.approve && args.output == DataOutput::Text {
         note(&args.talk, "hint: --approve approves those that may be");
     }
     Ok(if answer.is_clear() { Outcome::Fine } else { Outcome::Found })
@@ -63,7 +65,10 @@ pub fn run(args: &Csr) -> Result<Outcome, Failure> {
 
 fn is_api_alone(request: &Request) -> bool {
     let others = !request.nodes.is_empty() || !request.bmcs.is_empty();
-    request.cluster.is_some() && !others && request.all_nodes_as.is_none() && !request.bmcs_of_cluster
+    request.cluster.is_some()
+        && !others
+        && request.all_nodes_as.is_none()
+        && !request.bmcs_of_cluster
 }
 
 fn expected_nodes(file: &Path) -> Result<Vec<Expected>, Failure> {
@@ -105,19 +110,29 @@ fn of_archives(
     let nodes = |one: &&Collected| (&*one.group, &*one.plural) == VOUCHERS[0];
     let listed = snapshot.collected.iter().filter(nodes).any(|one| one.form == Form::List);
     inventory.all_nodes = listed && gaps.is_empty();
-    let mut pending = Vec::new();
+    let mut found = Vec::new();
     for (document, object) in objects {
         match (&*document.group, &*document.plural) {
-            REQUESTS if is_pending(&object) => pending.push(object),
+            REQUESTS => found.push(object),
             (group, plural) => inventory.add(group, plural, &object),
         }
     }
     if !snapshot.collected.iter().any(|one| one.plural == REQUESTS.1) {
         gaps.push("signing requests are not in this data".into());
     }
-    let judged = judge_all(&pending, &inventory, now);
-    let all = pending.iter().zip(&judged).map(|(request, judgement)| shown(request, judgement));
+    let all = pending(found, &inventory, now).into_iter().map(|(_, judged)| judged);
     Ok(answer(args, now, all.collect(), gaps))
+}
+
+/// Those that wait, judged among all.
+fn pending(all: Vec<Value>, inventory: &Inventory, now: jiff::Timestamp) -> Vec<(Value, Judged)> {
+    let judged = judge_all(&all, inventory, now);
+    let both = all.into_iter().zip(judged).filter(|(request, _)| is_pending(request));
+    both.map(|(request, one)| {
+        let one = shown(&request, &one);
+        (request, one)
+    })
+    .collect()
 }
 
 /// Each object once, as the newest source has it.
@@ -161,11 +176,7 @@ fn answer(args: &Csr, now: jiff::Timestamp, mut all: Vec<Judged>, gaps: Vec<Stri
     }
 }
 
-fn of_cluster(
-    args: &Csr,
-    request: &Request,
-    expected: Vec<Expected>,
-) -> Result<Requests, Failure> {
+fn of_cluster(args: &Csr, request: &Request, expected: Vec<Expected>) -> Result<Requests, Failure> {
     let runtime = live::runtime()?;
     let work = async {
         let Some(vantage) = &request.cluster else { return Err(live::no_cluster()) };
@@ -216,15 +227,13 @@ impl Session<'_> {
         let unread = |refusal: Refusal| {
             Failure::Unreadable(format!("the requests cannot be judged: {refusal}"))
         };
-        let pending = requests::pending(&self.client).await.map_err(unread)?;
+        let all = requests::all(&self.client).await.map_err(unread)?;
         let mut inventory = requests::inventory(&self.client).await.map_err(unread)?;
         inventory.expected.clone_from(&self.expected);
         inventory.repairing.clone_from(&self.args.node);
         let now = self.args.now.unwrap_or_else(live::clock);
-        let judged = judge_all(&pending, &inventory, now);
-        let judged: Vec<Judged> =
-            pending.iter().zip(&judged).map(|(request, one)| shown(request, one)).collect();
-        Ok(Looked { now, requests: pending.into_iter().zip(judged).collect(), gaps: inventory.gaps })
+        let requests = pending(all, &inventory, now);
+        Ok(Looked { now, requests, gaps: inventory.gaps })
     }
 
     /// Clients first: without them nobody asks for the rest.
@@ -235,7 +244,9 @@ impl Session<'_> {
                 && self.args.node.as_ref().is_none_or(|node| judged.node.as_ref() == Some(node))
         };
         let mut chosen: Vec<&(Value, Judged)> = looked.requests.iter().filter(wanted).collect();
-        chosen.sort_by_key(|(request, judged)| (wave(request) != Some(Signer::Client), judged.created));
+        chosen.sort_by_key(|(request, judged)| {
+            (wave(request) != Some(Signer::Client), judged.created)
+        });
         let uids = chosen.into_iter().filter_map(|(_, judged)| judged.uid.clone());
         uids.filter(|uid| !self.done.contains_key(uid)).collect()
     }
@@ -305,7 +316,8 @@ impl Session<'_> {
                         .into(),
                 };
             }
-            let waits = |one: &Judged| one.done.as_ref().is_some_and(|done| done.approved && !done.issued);
+            let waits =
+                |one: &Judged| one.done.as_ref().is_some_and(|done| done.approved && !done.issued);
             if !self.done.values().any(waits) || Instant::now() >= until {
                 return;
             }

@@ -48,10 +48,7 @@ pub fn run(args: &Verify) -> Result<Outcome, Failure> {
     Ok(if verified.verified { Outcome::Fine } else { Outcome::Found })
 }
 
-fn after_repair(
-    pack: &Pack,
-    name: &str,
-) -> Result<(BTreeSet<String>, Vec<Verification>), Failure> {
+fn after_repair(pack: &Pack, name: &str) -> Result<(BTreeSet<String>, Vec<Verification>), Failure> {
     verify::after_repair(pack, name).ok_or_else(|| {
         let near = explain::near(pack, name);
         let hint = match near.is_empty() {
@@ -78,7 +75,8 @@ struct Look {
 
 impl Watch<'_> {
     fn look(&self) -> Result<Look, Failure> {
-        let Sorted { paths, live } = live::sorted(&self.args.sources, &self.args.reach, self.args.now)?;
+        let Sorted { paths, live } =
+            live::sorted(&self.args.sources, &self.args.reach, self.args.now)?;
         let mut given: Vec<Given> = paths.into_iter().map(Given::Path).collect();
         if let Some(request) = live {
             let progress = live::progress(&self.args.talk);
@@ -159,16 +157,20 @@ impl Watch<'_> {
 
     fn tell(&self, left: Option<&str>, held: Duration) {
         let (held, dwell) = (held.as_secs(), self.args.dwell);
-        note(&self.args.talk, &match left {
-            Some(left) => format!("not yet: {left}"),
-            None => format!("everything holds, for {held} of {dwell} s"),
-        });
+        note(
+            &self.args.talk,
+            &match left {
+                Some(left) => format!("not yet: {left}"),
+                None => format!("everything holds, for {held} of {dwell} s"),
+            },
+        );
     }
 
     fn answer(&self, look: Look, says: String) -> Verified {
         let mut notes = Vec::new();
         if self.args.after_install {
-            notes.extend(verify::gate(&look.base).map(|text| format!("After the install, {text}.")));
+            notes
+                .extend(verify::gate(&look.base).map(|text| format!("After the install, {text}.")));
         }
         Verified {
             schema: VERIFY_SCHEMA.into(),
