@@ -64,6 +64,7 @@ item commands/uptime cat /proc/uptime
 if has ip; then
   item commands/ip_addr ip -j address
   item commands/ip_route ip -j route
+  item commands/ip6_route ip -j -6 route
   item commands/ip_neigh ip -j neighbour
 fi
 if has chronyc; then
