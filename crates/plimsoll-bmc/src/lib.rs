@@ -77,6 +77,7 @@ pub async fn read(target: &Target, patience: &Patience, clock: impl Fn() -> Time
     let mut reading = Reading {
         schema: SCHEMA.into(),
         name: target.shown_name(),
+        time: Some(clock().to_string()),
         address: address::shown(&target.address),
         ..Reading::default()
     };
@@ -152,6 +153,7 @@ async fn ask(
     *reading = Reading {
         schema: told.schema,
         name: told.name,
+        time: told.time,
         address: told.address,
         endpoint: told.endpoint,
         reach: told.reach,

@@ -69,6 +69,8 @@ never_absent!(ReachStatus, AuthStatus, Permission, Family);
 record! { Reading {
     schema: String,
     name: String,
+    /// When it was asked, by our clock.
+    time: Option<String>,
     /// Without user information.
     address: String,
     endpoint: Option<Endpoint>,

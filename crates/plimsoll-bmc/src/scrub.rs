@@ -24,6 +24,7 @@ pub fn scrub(reading: Reading, target: &Target) -> Reading {
     serde_json::from_value(value).unwrap_or_else(|_| Reading {
         name: target.shown_name(),
         schema: reading.schema,
+        time: reading.time,
         ..Reading::default()
     })
 }

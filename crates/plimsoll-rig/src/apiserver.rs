@@ -26,6 +26,14 @@ const NAMES: [&str; 6] = [
     "api-int.lab.example.com",
 ];
 
+/// One line a request, when it is over.
+const AUDIT: &str = "apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted]
+rules:
+- level: Metadata
+";
+
 /// Built together, which takes little longer than one alone.
 pub const PROGRAMS: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kubelet"];
 
@@ -146,6 +154,18 @@ impl ApiServer {
     /// Until it answers again, after its etcd was away.
     pub fn wait_until_ready(&mut self) -> Result<()> {
         self.wait()
+    }
+
+    /// Restarts it with more on its command line: from then on every request is a line of the file
+    /// that is given back, in which `"username":"NAME"` says whose it was.
+    pub fn audited(&mut self) -> Result<PathBuf> {
+        let (policy, log) = (self.folder.join("audit.yaml"), self.folder.join("audit.log"));
+        fs_err::write(&policy, AUDIT)?;
+        self.command
+            .arg(format!("--audit-policy-file={}", policy.display()))
+            .arg(format!("--audit-log-path={}", log.display()));
+        self.restart()?;
+        Ok(log)
     }
 
     pub fn restart(&mut self) -> Result<()> {

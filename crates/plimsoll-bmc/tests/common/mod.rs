@@ -55,6 +55,7 @@ pub fn promises(server: &Server, reading: &Reading) {
     }
     let text = serde_json::to_string(reading).unwrap();
     assert!(!text.contains(PASSWORD) && !text.contains("hunter2"), "{text}");
+    assert_eq!(reading.time.as_deref(), Some("2026-11-16T12:00:00Z"), "when it was asked");
     let back: Reading = serde_json::from_str(&text).unwrap();
     assert_eq!(&back, reading);
     assert_eq!(reading.complete, reading.gaps.is_empty() && reading.service.is_some());

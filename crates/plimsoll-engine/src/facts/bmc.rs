@@ -53,7 +53,7 @@ impl File<'_> {
             path: self.path.into(),
             line: None,
             pointer: Some(pointer.into()),
-            time: None,
+            time: self.text("/time").and_then(super::object::time),
             text: clip(text.as_ref()),
         }
     }

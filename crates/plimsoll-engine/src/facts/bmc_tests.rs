@@ -26,6 +26,7 @@ fn bmc<'b>(base: &'b FactBase, name: &str, fact: &str) -> Option<&'b Value> {
 fn whole() -> Json {
     json!({
         "schema": "plimsoll.bmc/v1", "name": "w", "address": "redfish://10.0.0.1",
+        "time": "2025-12-03T18:40:00Z",
         "endpoint": {"host": "10.0.0.1", "port": 443, "system_path": "/redfish/v1/Systems/1"},
         "reach": {"status": "answered"},
         "tls": {"trusted": false, "why": "expired", "not_after": "2025-01-01T00:00:00Z"},
@@ -67,6 +68,7 @@ fn a_reading_becomes_facts_that_are_cited() {
         (at.path.as_str(), at.pointer.as_deref()),
         ("x/bmc/w.json", Some("/virtual_media/1"))
     );
+    assert_eq!(at.time, "2025-12-03T18:40:00Z".parse().ok(), "when the BMC was asked");
 }
 
 #[test]

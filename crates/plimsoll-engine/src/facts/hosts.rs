@@ -36,6 +36,7 @@ pub fn derive(lists: &Lists, base: &mut FactBase) {
         }
     }
     spare(base, &hosts);
+    joining(base);
     shared_addresses(base);
 }
 
@@ -154,6 +155,34 @@ fn spare(base: &mut FactBase, hosts: &[EntityId]) {
     }
     let spare = known.iter().filter(|host| text(host, "consumer").is_empty()).count();
     base.entities.entry(EntityId::cluster()).or_default().derive("spareHosts", spare, Vec::new());
+}
+
+/// Machines that are written and have no node yet, beside what lets them in.
+fn joining(base: &mut FactBase) {
+    let id = EntityId::namespaced("Secret", NAMESPACE, "worker-user-data");
+    let known: Vec<(&EntityId, &Entity)> = base
+        .entities
+        .iter()
+        .filter(|(id, one)| match id.kind.as_str() {
+            "BareMetalHost" => one.facts.contains_key("state"),
+            "Machine" => one.facts.contains_key("phase"),
+            _ => false,
+        })
+        .collect();
+    if known.is_empty() || !base.entities.contains_key(&id) {
+        return;
+    }
+    let waits = |(id, one): &&(&EntityId, &Entity)| match id.kind.as_str() {
+        "BareMetalHost" => {
+            text(one, "state") == "provisioned"
+                && one.facts.get("joined") == Some(&Value::Bool(false))
+        }
+        _ => text(one, "phase") == "Provisioned" && text(one, "node").is_empty(),
+    };
+    let names: BTreeSet<String> =
+        known.iter().filter(waits).map(|(id, _)| id.name.clone()).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    base.entities.entry(id).or_default().derive("joining", names, Vec::new());
 }
 
 /// Nodes that report an address which another node reports too.

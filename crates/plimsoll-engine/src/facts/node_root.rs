@@ -23,10 +23,15 @@ const MANIFESTS: &str = "etc/kubernetes/manifests/";
 const CNI: &str = "etc/kubernetes/cni/net.d/";
 const CURRENT: &str = "etc/machine-config-daemon/currentconfig";
 const CONTAINERS: &str = "commands/crictl_ps";
+const RESOLV: &str = "etc/resolv.conf";
+const IGNITION: &str = "etc/.ignition-result.json";
+const ADDRESSES: &str = "commands/ip_addr";
+/// Of both families: one without a default route in the other is well.
+const ROUTES: [&str; 2] = ["commands/ip_route", "commands/ip6_route"];
 const SERVED: &str = "mcs-machine-config-content.json";
 
 /// What is asked of sources.
-pub const FILES: [&str; 15] = [
+pub const FILES: [&str; 20] = [
     "var/lib/kubelet/pki/kubelet-client-*.pem",
     KUBECONFIG,
     BOOTSTRAP,
@@ -42,6 +47,11 @@ pub const FILES: [&str; 15] = [
     "commands/df",
     "commands/chronyc_tracking",
     CONTAINERS,
+    RESOLV,
+    IGNITION,
+    ADDRESSES,
+    ROUTES[0],
+    ROUTES[1],
 ];
 
 /// The files of one machine, by path below its folder.
@@ -63,6 +73,8 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase) {
         root.configs(&mut entity);
         root.commands(&mut entity);
         root.manifests_down(&mut entity);
+        root.network(&mut entity);
+        root.ignition(&mut entity);
         if entity.facts.is_empty() {
             continue;
         }
@@ -239,6 +251,37 @@ impl<'s> Root<'s> {
         }
     }
 
+    fn network(&self, entity: &mut Entity) {
+        if let Some(text) = self.files.get(RESOLV) {
+            let servers = nameservers(&String::from_utf8_lossy(text));
+            let shown = format!("nameservers: {}", servers.join(", "));
+            entity.set("nameservers", servers, self.at(RESOLV, None, shown));
+        }
+        let routes = ROUTES.map(|path| default_routes(self.files.get(path)?));
+        if let [Some(four), Some(six)] = routes {
+            let devices = [four, six].concat();
+            let shown = format!("default routes by: {}", devices.join(", "));
+            entity.set("defaultRoutes", devices, self.at(ROUTES[0], None, shown));
+        }
+        if let Some(own) = self.files.get(ADDRESSES).and_then(|json| own_addresses(json)) {
+            let shown = format!("addresses: {}", own.join(", "));
+            entity.set("ownAddresses", own, self.at(ADDRESSES, None, shown));
+        }
+    }
+
+    /// Whether Ignition found a config at the first boot.
+    fn ignition(&self, entity: &mut Entity) {
+        let result: Option<Json> =
+            self.files.get(IGNITION).and_then(|json| serde_json::from_slice(json).ok());
+        if let Some(given) = result.and_then(|json| json.get("userConfigProvided")?.as_bool()) {
+            let at = Evidence {
+                pointer: Some("/userConfigProvided".into()),
+                ..self.at(IGNITION, None, format!("userConfigProvided: {given}"))
+            };
+            entity.set("ignitionConfigGiven", given, at);
+        }
+    }
+
     /// Manifests of which no container runs.
     fn manifests_down(&self, entity: &mut Entity) {
         let names = |fact: &str| -> Option<Vec<String>> {
@@ -267,6 +310,32 @@ fn running(json: &[u8]) -> Option<Vec<String>> {
     });
     let names: BTreeSet<String> = running.collect();
     Some(names.into_iter().collect())
+}
+
+fn nameservers(text: &str) -> Vec<String> {
+    let server = |line: &str| {
+        let mut words = line.split_whitespace();
+        (words.next()? == "nameserver").then(|| words.next().map(clip))?
+    };
+    text.lines().filter_map(server).collect()
+}
+
+/// Devices of the default routes that `ip -j route` tells; nothing of what is no such answer.
+fn default_routes(json: &[u8]) -> Option<Vec<String>> {
+    let all: Vec<Json> = serde_json::from_slice(json).ok()?;
+    let defaults = all.iter().filter(|route| route["dst"] == "default");
+    Some(defaults.map(|route| clip(route["dev"].as_str().unwrap_or("several"))).collect())
+}
+
+/// Every address that `ip -j address` tells, but those of loopback.
+fn own_addresses(json: &[u8]) -> Option<Vec<String>> {
+    let links: Vec<Json> = serde_json::from_slice(json).ok()?;
+    let infos = links.iter().filter_map(|link| link["addr_info"].as_array()).flatten();
+    let shown = infos.filter(|info| info["scope"] != "host").filter_map(|info| {
+        let local = info["local"].as_str()?;
+        Some(clip(local))
+    });
+    Some(shown.collect())
 }
 
 /// Of `etcd-pod.yaml`, `etcd`; of `coredns.yaml`, `coredns`.
@@ -344,6 +413,19 @@ mod tests {
         assert_eq!(mounts, [("/sysroot", 95), ("/var", 95)]);
         assert_eq!(fullest(text).unwrap().0, 3);
         assert_eq!(fullest("rubbish"), None);
+    }
+
+    #[test]
+    fn the_network_is_read_as_its_tools_print_it() {
+        let text = "# by NetworkManager\nsearch lab\nnameserver 192.0.2.5\nnameserver ::1\n#nameserver x\nnameserver\n";
+        assert_eq!(nameservers(text), ["192.0.2.5", "::1"]);
+        let routes = br#"[{"dst":"default","gateway":"192.0.2.1","dev":"br-ex"},{"dst":"192.0.2.0/24","dev":"br-ex"}]"#;
+        assert_eq!(default_routes(routes), Some(vec!["br-ex".into()]));
+        assert_eq!(default_routes(b"[]"), Some(Vec::new()));
+        assert_eq!(default_routes(b""), None, "the command failed");
+        let links = br#"[{"addr_info":[{"local":"127.0.0.1","scope":"host"}]},{},{"addr_info":[{"local":"192.0.2.20","scope":"global"}]}]"#;
+        assert_eq!(own_addresses(links), Some(vec!["192.0.2.20".into()]));
+        assert_eq!(own_addresses(b"{}"), None);
     }
 
     #[test]

@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 const BYTES_BAR: f64 = 1.0;
 const WALL_BAR: f64 = 1.2;
 const MEMORY_BAR: f64 = 400.0;
+/// By whose name requests are counted.
+const USER: &str = "bench";
 
 /// Kinds of which the cluster has many, as `kubectl` names them; the rest is asked for as well.
 const KINDS: &str = "nodes,pods,events,endpoints,deployments.apps,daemonsets.apps,persistentvolumeclaims,certificatesigningrequests,clusteroperators.config.openshift.io,clusterversions.config.openshift.io,infrastructures.config.openshift.io,networks.config.openshift.io,machineconfigpools,machineconfigs,baremetalhosts,hardwaredata,hostfirmwarecomponents,hostfirmwaresettings,machines.machine.openshift.io,machinesets.machine.openshift.io,etcds,kubeapiservers,kubecontrollermanagers,kubeschedulers,authentications.operator.openshift.io,networks.operator.openshift.io,provisionings,apiservices,mutatingwebhookconfigurations,validatingwebhookconfigurations";
@@ -28,13 +30,14 @@ fn main() -> Result<()> {
     };
     let (nodes, pods, rounds) = (nodes.parse()?, pods.parse()?, rounds.parse()?);
     let folder = tempfile::TempDir::new()?;
-    let server = ApiServer::start(folder.path())?;
+    let mut server = ApiServer::start(folder.path())?;
     server.define(&definitions()?)?;
     let objects = large(nodes, pods)?;
     say(&format!("{nodes} nodes, {pods} pods, {} objects", objects.len()));
     server.load(objects)?;
-    let wire = Wire::start(server.port)?;
-    let admin = server.authority.sign(("admin", &["system:masters"]), &[], VALID)?;
+    let audit = server.audited()?;
+    let wire = Wire::start(server.port, audit)?;
+    let admin = server.authority.sign((USER, &["system:masters"]), &[], VALID)?;
     let address = format!("https://127.0.0.1:{}", wire.port);
     let config = server.kubeconfig("wire", &address, &admin, &server.authority.pem)?;
     let config = config.display().to_string();
@@ -74,14 +77,15 @@ fn main() -> Result<()> {
         }
         rows.push((name, best.context("no round")?));
     }
-    say("            wall s   CPU s  peak MiB     MiB received   connections");
+    say("            wall s   CPU s  peak MiB     MiB received   requests   connections");
     for (name, cost) in &rows {
         say(&format!(
-            "{name:10} {:8.1} {:7.1} {:9.0} {:16.1} {:13}",
+            "{name:10} {:8.1} {:7.1} {:9.0} {:16.1} {:10} {:13}",
             cost.wall,
             cost.cpu,
             cost.memory,
             cost.received as f64 / f64::from(1 << 20),
+            cost.requests,
             cost.connections
         ));
     }
@@ -109,6 +113,7 @@ struct Cost {
     cpu: f64,
     memory: f64,
     received: u64,
+    requests: u64,
     connections: u64,
 }
 
@@ -120,6 +125,7 @@ impl Cost {
             cpu: self.cpu.min(other.cpu),
             memory: self.memory.max(other.memory),
             received: self.received.max(other.received),
+            requests: self.requests.max(other.requests),
             connections: self.connections.max(other.connections),
         }
     }
@@ -128,12 +134,14 @@ impl Cost {
 /// Counts what passes between a client and the API server.
 struct Wire {
     port: u16,
+    /// Where the API server writes down who asked for what.
+    audit: PathBuf,
     received: Arc<AtomicU64>,
     connections: Arc<AtomicU64>,
 }
 
 impl Wire {
-    fn start(target: u16) -> Result<Self> {
+    fn start(target: u16, audit: PathBuf) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let port = listener.local_addr()?.port();
         let (received, connections) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
@@ -151,12 +159,19 @@ impl Wire {
                 std::thread::spawn(move || pass(client_in, server, None));
             }
         });
-        Ok(Self { port, received, connections })
+        Ok(Self { port, audit, received, connections })
+    }
+
+    fn requests(&self) -> Result<u64> {
+        let own = format!("\"username\":\"{USER}\"");
+        let lines = fs_err::read_to_string(&self.audit)?;
+        Ok(lines.lines().filter(|line| line.contains(&own)).count() as u64)
     }
 
     fn measure(&self, folder: &Path, command: &[&str], accepted: &[i32]) -> Result<Cost> {
         self.received.store(0, Ordering::Relaxed);
         self.connections.store(0, Ordering::Relaxed);
+        let before = self.requests()?;
         let report: PathBuf = folder.join("time");
         let status = Command::new("/usr/bin/time")
             .args(["--quiet", "-f", "%e %U %S %M", "-o"])
@@ -179,6 +194,7 @@ impl Wire {
             cpu: user + system,
             memory: kibibytes / 1024.0,
             received: self.received.load(Ordering::Relaxed),
+            requests: self.requests()? - before,
             connections: self.connections.load(Ordering::Relaxed),
         })
     }

@@ -46,8 +46,13 @@ fn is_known(parts: &[&str]) -> bool {
     FOLDERS.iter().any(|(folder, _)| parts.len() > folder.len() && parts.starts_with(folder))
         || matches!(
             parts,
-            ["etc", "hostname" | "mcs-machine-config-content.json"]
-                | ["var", "log", "pods", _, _, _]
+            [
+                "etc",
+                "hostname"
+                    | "mcs-machine-config-content.json"
+                    | "resolv.conf"
+                    | ".ignition-result.json"
+            ] | ["var", "log", "pods", _, _, _]
         )
         || matches!(parts, ["var", "log", "journal", _, file] if file.ends_with(".journal"))
 }
