@@ -22,16 +22,17 @@ pub(crate) fn check(
     out: &mut Collector,
     not_checked: &mut NotChecked,
 ) {
-    if !crate::check::is_enabled(config, release, "MachineAPI") {
-        let place = config.capabilities.as_ref().map_or(crate::Place::START, |c| c.place);
-        let text = "IPI requires MachineAPI capability";
-        return out.plain("machine-api-off", "capabilities", place, text);
-    }
+    // Nobody runs `create cluster` for machines of which the installer knows nothing.
     let Some(baremetal) =
         config.platform.baremetal.as_ref().filter(|_| config.platform.name() == "baremetal")
     else {
         return;
     };
+    if !crate::check::is_enabled(config, release, "MachineAPI") {
+        let place = config.capabilities.as_ref().map_or(crate::Place::START, |c| c.place);
+        let text = "IPI requires MachineAPI capability";
+        return out.plain("machine-api-off", "capabilities", place, text);
+    }
     bootstrap_and_images(baremetal, &config.networking, release, out, not_checked);
     check_networking(baremetal, &config.networking, PATH, release, out);
     macs(baremetal, out);

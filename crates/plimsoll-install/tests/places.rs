@@ -8,6 +8,7 @@ use proptest::prelude::*;
 const BASE: &str = include_str!("../../../fixtures/install/bases/bm-managed.install-config.yaml");
 const AGENT_INSTALL: &str =
     include_str!("../../../fixtures/install/bases/agent-ha.install-config.yaml");
+const NONE: &str = include_str!("../../../fixtures/install/bases/none-upi.install-config.yaml");
 const AGENT: &str = include_str!("../../../fixtures/install/bases/agent-ha.agent-config.yaml");
 
 fn ipi(text: &str) -> Judgement {
@@ -102,6 +103,36 @@ fn a_default_knows_that_nobody_wrote_it() {
 }
 
 #[test]
+fn only_bare_metal_needs_the_machine_api() {
+    let off = "capabilities:\n  baselineCapabilitySet: None\n  additionalEnabledCapabilities:\n  \
+               - CloudCredential\n  - Ingress\n  - OperatorLifecycleManager\n";
+    let judgement = ipi(&[NONE, "\n", off].concat());
+    assert_eq!(judgement.refusals, [], "{:#?}", judgement.refusals);
+    let ours = BASE.replace(
+        "platform:\n",
+        &format!("{}platform:\n", off.replace("  - Ingress", "  - baremetal\n  - Ingress")),
+    );
+    let judgement = ipi(&ours);
+    assert!(judgement.verdict == Verdict::Reject, "bare metal without MachineAPI");
+}
+
+#[test]
+fn as_many_replicas_as_a_number_can_say_are_survived() {
+    let most = "replicas: 9223372036854775807";
+    let workers = AGENT_INSTALL.replace("replicas: 2", most);
+    let edge = format!("- name: edge\n  {most}\n- name: worker\n  {most}\n");
+    let pools = AGENT_INSTALL.replace("- name: worker\n  replicas: 2\n", &edge);
+    let alone = pools.replace("replicas: 3", "replicas: 1");
+    for text in [&workers, &pools, &alone, &workers.replace("replicas: 3", most)] {
+        assert!(text.contains(most));
+        for release in Release::ALL {
+            let input = Input { install: Some(text), agent: Some(AGENT) };
+            judge(&input, release, Method::Agent).unwrap();
+        }
+    }
+}
+
+#[test]
 fn a_text_that_is_not_yaml_has_a_place() {
     let input = Input { install: Some("a: [1,\nb: 2\n"), agent: None };
     let error = judge(&input, Release::V4_18, Method::Ipi).unwrap_err();
@@ -180,6 +211,7 @@ fn survives(text: &str) -> bool {
         for method in [Method::Ipi, Method::Agent] {
             for input in [
                 Input { install: Some(text), agent: None },
+                Input { install: Some(text), agent: Some(AGENT) },
                 Input { install: Some(AGENT_INSTALL), agent: Some(text) },
             ] {
                 let _ = judge(&input, release, method);
@@ -187,6 +219,15 @@ fn survives(text: &str) -> bool {
         }
     }
     true
+}
+
+fn a_value() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[0-9a-f:./]{0,24}",
+        "-?[0-9]{1,20}",
+        prop_oneof![Just(i64::MAX), Just(i64::MIN), Just(1), Just(0)].prop_map(|n| n.to_string()),
+        "[a-zA-Z0-9+:/@?%=\\[\\].-]{0,40}",
+    ]
 }
 
 proptest! {
@@ -211,17 +252,15 @@ proptest! {
 
     #[test]
     fn any_value_of_a_key_is_survived(
-        line in 0usize..100,
-        value in prop_oneof![
-            "[0-9a-f:./]{0,24}",
-            "-?[0-9]{1,20}",
-            "[a-zA-Z0-9+:/@?%=\\[\\].-]{0,40}",
-        ],
+        base in prop_oneof![Just(BASE), Just(AGENT_INSTALL), Just(AGENT)],
+        changes in proptest::collection::vec((0usize..100, a_value()), 1..4),
     ) {
-        let mut lines: Vec<String> = BASE.lines().map(str::to_string).collect();
-        let line = line % lines.len();
-        if let Some((key, _)) = lines[line].clone().split_once(':') {
-            lines[line] = format!("{key}: {value}");
+        let mut lines: Vec<String> = base.lines().map(str::to_string).collect();
+        for (line, value) in changes {
+            let line = line % lines.len();
+            if let Some((key, _)) = lines[line].clone().split_once(':') {
+                lines[line] = format!("{key}: {value}");
+            }
         }
         prop_assert!(survives(&lines.join("\n")));
     }

@@ -173,7 +173,7 @@ fn check_single_node(context: &mut Context<'_>) {
     if config.control_plane.replicas.value != 1 {
         return;
     }
-    let workers: i64 = config.compute.iter().map(|pool| pool.replicas.value).sum();
+    let workers = config.compute_replicas();
     let platform = config.platform.name();
     let own = matches!(platform, "none" | "external");
     if workers == 0 {

@@ -52,7 +52,7 @@ fn check_count(
     let mut workers = of_role("worker");
     let mut arbiters = if with_arbiters { of_role("arbiter") } else { 0 };
     let needed_masters = install.control_plane.replicas.value;
-    let needed_workers: i64 = install.compute.iter().map(|pool| pool.replicas.value).sum();
+    let needed_workers = install.compute_replicas();
     let arbiter = install.arbiter.as_ref().filter(|_| with_arbiters);
     let needed_arbiters = arbiter.map_or(0, |pool| pool.replicas.value);
     for _ in hosts.iter().filter(|host| host.role.is_empty()) {
@@ -143,8 +143,7 @@ fn check_room_for_hosts(install: &InstallConfig, out: &mut Collector) {
     if networking.network_type.value != "OVNKubernetes" {
         return;
     }
-    let workers: i64 = install.compute.iter().map(|pool| pool.replicas.value).sum();
-    let hosts = install.control_plane.replicas.value + workers;
+    let hosts = install.control_plane.replicas.value.saturating_add(install.compute_replicas());
     let needed_bits = (0..63).find(|bits| (1i64 << bits) >= hosts).unwrap_or(63);
     for (i, network) in networking.cluster.iter().enumerate() {
         let path = format!("spec.networking.clusterNetwork[{i}]");
@@ -168,7 +167,7 @@ fn check_room_for_hosts(install: &InstallConfig, out: &mut Collector) {
                 text,
             );
         }
-        if prefix.value - i64::from(size) < needed_bits {
+        if prefix.value.saturating_sub(i64::from(size)) < needed_bits {
             let text = format!(
                 "prefix length {size} not large enough to accommodate {hosts} hosts with hostPrefix \
                  length {}",

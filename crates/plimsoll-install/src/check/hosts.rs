@@ -154,7 +154,7 @@ impl Needed {
         Self {
             masters: config.control_plane.replicas.value,
             arbiters: config.arbiter.as_ref().map_or(0, |pool| pool.replicas.value),
-            workers: config.compute.iter().fold(0, |sum, p| sum.saturating_add(p.replicas.value)),
+            workers: config.compute_replicas(),
         }
     }
 }

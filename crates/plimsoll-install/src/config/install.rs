@@ -192,6 +192,11 @@ const PLATFORMS: [&str; 14] = [
 ];
 
 impl InstallConfig {
+    /// Workers of all pools. The numbers are the user's, and may be any.
+    pub fn compute_replicas(&self) -> i64 {
+        self.compute.iter().map(|pool| pool.replicas.value).fold(0, i64::saturating_add)
+    }
+
     pub(crate) fn read(root: At<'_>, release: Release) -> Self {
         let pull_secret = secret(root.field("pullSecret"));
         let ssh_key = secret(root.field("sshKey"));

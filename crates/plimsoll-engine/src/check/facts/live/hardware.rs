@@ -36,8 +36,7 @@ pub fn extract(judgement: &Judgement, seen: &Seen, facts: &mut Facts) {
 fn roles(judgement: &Judgement) -> BTreeMap<String, String> {
     let Some(install) = &judgement.config.install else { return BTreeMap::new() };
     let replicas = install.control_plane.replicas.value;
-    let workers: i64 = install.compute.iter().map(|pool| pool.replicas.value).sum();
-    let alone = replicas == 1 && workers == 0;
+    let alone = replicas == 1 && install.compute_replicas() == 0;
     let all = hosts(judgement);
     let named = |role: &str| all.iter().filter(|(host, _)| host.role.as_str() == role).count();
     let mut lacking = usize::try_from(replicas).unwrap_or(0).saturating_sub(named("master"));
