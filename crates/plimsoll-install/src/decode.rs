@@ -327,7 +327,7 @@ fn store(fields: &mut Fields, name: &'static str, value: Value) {
 }
 
 /// Numbers and booleans become text where text is wanted.
-fn as_text(node: &Node) -> Option<String> {
+pub(crate) fn as_text(node: &Node) -> Option<String> {
     match &node.kind {
         Kind::Bool(value) => Some(value.to_string()),
         Kind::Int(value) => Some(value.to_string()),

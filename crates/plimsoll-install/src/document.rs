@@ -9,7 +9,7 @@ use plimsoll_yaml::{DuplicateKeys, Key, Kind, Limits, Node, parse};
 use crate::Unreadable;
 use crate::decode::place_of_key;
 use crate::go::scalar;
-use crate::indentation::{begins_block, leading_tab};
+use crate::indentation::{begins_block, refused_by_go, with_continuations_indented};
 use crate::place::Place;
 use crate::refusal::File;
 
@@ -30,21 +30,41 @@ pub(crate) struct DoubledKey {
 }
 
 pub(crate) fn read(text: &str, file: File) -> Result<Document, Unreadable> {
-    let mut root = parse(text, &LIMITS).map_err(|error| Unreadable {
-        file,
-        line: error.line,
-        column: error.column,
-        message: error.message,
-    })?;
+    let mut root =
+        parse(text, &LIMITS).or_else(|error| parse_as_go(text).ok_or(error)).map_err(|error| {
+            Unreadable { file, line: error.line, column: error.column, message: error.message }
+        })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if let Some(Place { line, column }) = leading_tab(text) {
-        let message = "a tab in the indentation".into();
-        return Err(Unreadable { file, line, column, message });
+    if let Some((Place { line, column }, message)) = refused_by_go(text) {
+        return Err(Unreadable { file, line, column, message: message.into() });
     }
     let source = Source::new(text);
     let mut faults = Faults::default();
     source.resolve(&mut root, &mut faults);
     Ok(Document { root, doubled: faults.doubled, null_key: faults.null_key })
+}
+
+/// A pull secret that was printed over several lines ends at the left edge, and go-yaml takes that.
+fn parse_as_go(text: &str) -> Option<Node> {
+    let (moved_text, moved) = with_continuations_indented(text);
+    let mut root = parse(&moved_text, &LIMITS).ok()?;
+    move_back(&mut root, &moved);
+    Some(root)
+}
+
+fn move_back(node: &mut Node, moved: &[u32]) {
+    let by = |line: u32| line.checked_sub(1).and_then(|at| moved.get(at as usize)).unwrap_or(&0);
+    node.column = node.column.saturating_sub(*by(node.line));
+    match &mut node.kind {
+        Kind::List(items) => items.iter_mut().for_each(|item| move_back(item, moved)),
+        Kind::Map(entries) => {
+            for (key, value) in entries {
+                key.column = key.column.saturating_sub(*by(key.line));
+                move_back(value, moved);
+            }
+        }
+        _ => {}
+    }
 }
 
 #[derive(Default)]
@@ -236,6 +256,16 @@ mod tests {
         assert_eq!(node.get("b").unwrap().as_int(), Some(3));
         assert_eq!(node.text_at(&["c"]), Some("abc"));
         assert_eq!(node.text_at(&["d"]), Some("on"));
+    }
+
+    #[test]
+    fn quotes_may_go_on_at_the_left_edge() {
+        let node = root("a:\n  b: '{\n\"c\": 1,\n\n}'\n  d: {\ne: 010, f: x\n}\n");
+        assert_eq!(node.text_at(&["a", "b"]), Some("{ \"c\": 1,\n}"));
+        let f = node.at(&["a", "d", "f"]).unwrap();
+        assert_eq!((f.line, f.column), (7, 12));
+        assert_eq!(node.at(&["a", "d", "e"]).unwrap().as_int(), Some(8));
+        assert!(read("a: 'x\n---\ny'\n", File::Install).is_err(), "a mark ends the document");
     }
 
     #[test]

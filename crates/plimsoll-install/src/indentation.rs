@@ -1,24 +1,80 @@
-//! Tabs in the indentation: YAML 1.2 lets some of them pass, go-yaml none.
+//! What go-yaml, a reader of YAML 1.1, refuses and YAML 1.2 lets pass, and the reverse: tabs, directives,
+//! line separators, and quotes that go on at the left edge.
 
 use crate::place::Place;
 
-/// The first line that begins with a tab outside of quotes and brackets.
-pub(crate) fn leading_tab(text: &str) -> Option<Place> {
-    if !text.contains("\n\t") && !text.starts_with('\t') {
+const TAB: &str = "a tab in the indentation";
+const DIRECTIVE: &str = "a directive that the installer does not read: only %YAML 1.1 and %TAG";
+const SEPARATOR: &str =
+    "a line separator of Unicode, which the installer takes for the end of a line";
+const CONTROL: &str = "a control character";
+
+/// The first thing that go-yaml does not take.
+pub(crate) fn refused_by_go(text: &str) -> Option<(Place, &'static str)> {
+    if let Some(at) = text.find(is_control) {
+        return Some((place_at(text, at), CONTROL));
+    }
+    if !text.contains(['\t', '%', '\u{85}', '\u{2028}', '\u{2029}']) {
         return None;
     }
     let mut state = State::default();
     for (index, line) in text.split('\n').enumerate() {
-        if line.starts_with('\t') && state.quote.is_none() && state.brackets == 0 {
-            return Some(Place { line: u32::try_from(index).ok()?.saturating_add(1), column: 1 });
+        let place = |column: usize| Place {
+            line: u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1),
+            column: u32::try_from(column).unwrap_or(u32::MAX).saturating_add(1),
+        };
+        if let Some((column, message)) = state.fault_at_start(line) {
+            return Some((place(column), message));
         }
-        let ends = |mark: &str| line == mark || line.starts_with(&format!("{mark} "));
-        if ends("...") || ((ends("---") || line == "---\r") && state.seen_content) {
+        if state.ends_document(line) {
             return None;
+        }
+        if let Some(column) = state.read(line) {
+            return Some((place(column), SEPARATOR));
+        }
+    }
+    None
+}
+
+/// The text with those lines moved to the right that go on inside of quotes or brackets: YAML 1.2 wants
+/// them deeper than what they belong to, go-yaml does not care. Beside it, by how much each line moved.
+pub(crate) fn with_continuations_indented(text: &str) -> (String, Vec<u32>) {
+    let mut out = String::with_capacity(text.len() + text.len() / 4);
+    let mut moved = Vec::new();
+    let mut state = State::default();
+    let mut done = false;
+    let mut column = 0;
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        let inside = state.quote.is_some() || state.brackets > 0;
+        let is_mark = line.starts_with("---") || line.starts_with("...");
+        let by = if inside && !done && !is_mark && !line.trim().is_empty() { column } else { 0 };
+        out.extend(std::iter::repeat_n(' ', by));
+        out.push_str(line);
+        moved.push(u32::try_from(by).unwrap_or(u32::MAX));
+        done |= state.ends_document(line);
+        if !inside {
+            column = line.len() - line.trim_start_matches([' ', '-', '?']).len() + 1;
         }
         state.read(line);
     }
-    None
+    (out, moved)
+}
+
+/// What go-yaml's reader takes is tab, line ends and what can be printed.
+fn is_control(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}'))
+        || matches!(c, '\u{fffe}' | '\u{ffff}')
+}
+
+fn place_at(text: &str, at: usize) -> Place {
+    let before = &text[..at];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Place { line: number(line), column: number(column) }
 }
 
 #[derive(Default)]
@@ -28,51 +84,152 @@ struct State {
     /// Lines deeper than this belong to a block of text.
     block: Option<usize>,
     seen_content: bool,
+    /// The last line ended in a scalar without quotes, which may go on in the next one...
+    plain: bool,
+    /// ... if that is deeper than this: the column of its key, or of its dash.
+    owner: usize,
 }
 
 impl State {
-    fn read(&mut self, line: &str) {
+    fn ends_document(&self, line: &str) -> bool {
+        let is = |mark: &str| {
+            line.strip_prefix(mark)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\r']))
+        };
+        is("...") || (is("---") && self.seen_content)
+    }
+
+    fn goes_on(&self, indent: usize) -> bool {
+        self.plain && indent > self.owner
+    }
+
+    /// In the blanks before the first word of a line, and in those behind its dashes.
+    fn fault_at_start(&self, line: &str) -> Option<(usize, &'static str)> {
+        if self.quote.is_some() {
+            return None;
+        }
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let rest = &line[indent..];
+        if let Some(outer) = self.block
+            && (indent > outer || line.trim().is_empty())
+        {
+            return (indent <= outer && rest.starts_with('\t')).then_some((indent, TAB));
+        }
+        if line.starts_with('%') {
+            let known = line.starts_with("%TAG ") || line.trim_end() == "%YAML 1.1";
+            return (self.seen_content || !known).then_some((0, DIRECTIVE));
+        }
+        if self.brackets > 0 || self.goes_on(indent) {
+            return None;
+        }
+        if rest.starts_with('\t') {
+            return Some((indent, TAB));
+        }
+        let mut rest = rest;
+        while let Some(behind) = rest.strip_prefix(['-', '?']).filter(|it| it.starts_with(BLANKS)) {
+            let next = behind.trim_start_matches(BLANKS);
+            if let Some(tab) = behind[..behind.len() - next.len()].find('\t') {
+                return Some((line.len() - behind.len() + tab, TAB));
+            }
+            rest = next;
+        }
+        None
+    }
+
+    /// Gives the column of a line separator that is in no quotes.
+    fn read(&mut self, line: &str) -> Option<usize> {
         let indent = line.len() - line.trim_start_matches(' ').len();
         let blank = line.trim().is_empty();
+        let separator = || line.chars().position(is_separator);
         if let Some(outer) = self.block {
             if blank || indent > outer {
-                return;
+                return separator();
             }
             self.block = None;
         }
-        self.seen_content |= !blank;
+        if blank {
+            return if self.quote.is_some() { None } else { separator() };
+        }
+        self.seen_content |= !line.starts_with('%');
+        if self.quote.is_none() && self.brackets == 0 && !self.goes_on(indent) {
+            self.owner = owner(line, indent);
+        }
         let mut before = ' ';
-        let mut chars = line.chars().peekable();
-        while let Some(c) = chars.next() {
+        let mut closed = false;
+        let mut found = None;
+        let mut chars = line.chars().enumerate().peekable();
+        while let Some((column, c)) = chars.next() {
             match self.quote {
                 Some('"') if c == '\\' => {
                     chars.next();
                 }
                 Some(quote) if c == quote => {
-                    if quote == '\'' && chars.peek() == Some(&'\'') {
+                    if quote == '\'' && chars.peek().is_some_and(|(_, next)| *next == '\'') {
                         chars.next();
                     } else {
                         self.quote = None;
+                        closed = true;
                     }
                 }
                 Some(_) => {}
                 None => {
-                    let begins = before.is_whitespace() || matches!(before, '[' | '{' | ',');
+                    closed &= c.is_whitespace();
+                    if is_separator(c) {
+                        found.get_or_insert(column);
+                    }
+                    let begins = before.is_whitespace()
+                        || matches!(before, '[' | '{' | ',')
+                        || (before == ':' && self.brackets > 0);
                     match c {
-                        '#' if before.is_whitespace() => return,
+                        '#' if before.is_whitespace() => {
+                            self.plain = false;
+                            let rest = line.chars().skip(column).position(is_separator);
+                            return found.or(rest.map(|behind| column + behind));
+                        }
                         '"' | '\'' if begins => self.quote = Some(c),
                         '[' | '{' if begins || self.brackets > 0 => self.brackets += 1,
-                        ']' | '}' => self.brackets = self.brackets.saturating_sub(1),
+                        ']' | '}' if self.brackets > 0 => {
+                            self.brackets -= 1;
+                            closed = true;
+                        }
                         _ => {}
                     }
                 }
             }
             before = c;
         }
-        if self.quote.is_none() && self.brackets == 0 && begins_block(line) {
+        let open = self.quote.is_some() || self.brackets > 0;
+        if !open && begins_block(line) {
             self.block = Some(indent);
         }
+        self.plain = !open && !closed && self.block.is_none() && ends_plain(line);
+        found
     }
+}
+
+const BLANKS: [char; 2] = [' ', '\t'];
+
+fn is_separator(c: char) -> bool {
+    matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Where the key of a line stands, or the last dash of one without.
+fn owner(line: &str, indent: usize) -> usize {
+    let mut rest = &line[indent..];
+    let mut dash = indent;
+    while let Some(behind) = rest.strip_prefix(['-', '?']).filter(|it| it.starts_with(BLANKS)) {
+        dash = line.len() - rest.len();
+        rest = behind.trim_start_matches(BLANKS);
+    }
+    let has_key = rest.contains(": ") || rest.contains(":\t") || rest.trim_end().ends_with(':');
+    if has_key { line.len() - rest.len() } else { dash }
+}
+
+/// Whether a line without a comment ends in a scalar without quotes.
+fn ends_plain(line: &str) -> bool {
+    let line = line.trim_end();
+    let last = line.rsplit(BLANKS).next().unwrap_or_default();
+    !line.ends_with(':') && !matches!(last, "-" | "?" | "---") && !last.starts_with(['&', '*', '!'])
 }
 
 /// Whether the line ends in `|` or `>`, which begin a block of text.
@@ -87,18 +244,52 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tabs_are_found_where_go_minds_them() {
-        for (text, line) in [
-            ("\ta: 1\n", 1),
-            ("a: 1\n\t\nb: 2\n", 2),
-            ("a: |\n  x\n\ty\n", 3),
-            ("a: 'x' # \"\n\tb: 1\n", 2),
+    fn what_go_minds_is_found_where_it_stands() {
+        for (text, line, column) in [
+            ("\ta: 1\n", 1, 1),
+            ("a: 1\n\t\nb: 2\n", 2, 1),
+            ("a: |\n  x\n\ty\n", 3, 1),
+            ("a: 'x' # \"\n\tb: 1\n", 2, 1),
+            ("a:\n  \tb: 1\n", 2, 3),
+            ("a:\n  b: 'x'\n  \tc: 1\n", 3, 3),
+            ("a:\n- b: 1 # c\n  \t\n", 3, 3),
+            ("-\ta\n", 1, 2),
+            ("a:\n- -\tb\n", 2, 4),
+            ("a: 1\n? \tb\n", 2, 3),
+            ("%YAML 1.2\n---\na: 1\n", 1, 1),
+            ("%FOO bar\n---\na: 1\n", 1, 1),
+            ("a: 1\n%b: 2\n", 2, 1),
+            ("a: x\u{2028}y\n", 1, 5),
+            ("a: x # y\u{2029}z\n", 1, 9),
+            ("a: x\u{7}\n", 1, 5),
         ] {
-            assert_eq!(leading_tab(text).map(|place| place.line), Some(line), "{text}");
+            let found = refused_by_go(text).map(|(place, _)| (place.line, place.column));
+            assert_eq!(found, Some((line, column)), "{text:?}");
         }
-        for text in ["a: 1\n", "a: [1,\n\t2]\n", "a: 'x\n\ty'\n", "a: \"x\\\"\n\ty\"\n", "a:\tb\n"]
-        {
-            assert_eq!(leading_tab(text), None, "{text}");
+        for text in [
+            "a: 1\n",
+            "a: [1,\n\t2]\n",
+            "a: 'x\n\ty'\n",
+            "a: \"x\\\"\n\ty\"\n",
+            "a:\tb\n",
+            "a: b\t# c\n",
+            "a: b\n  \tc\n",
+            "a: b\n \t\nc: d\n",
+            "a: |\n  x\n  \ty\n",
+            "%YAML 1.1\n---\na: 100%\n",
+            "a: '\n%b'\n",
+            "a: \"x\u{2028}y\"\n",
+            "a: 1\n--- \n\tb\n",
+        ] {
+            assert_eq!(refused_by_go(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn what_goes_on_at_the_left_edge_is_moved() {
+        let (text, moved) =
+            with_continuations_indented("a:\n- b: '{\n\n}'\nc: [\n1]\nd: 'x\n---\n'\n");
+        assert_eq!(text, "a:\n- b: '{\n\n   }'\nc: [\n 1]\nd: 'x\n---\n'\n");
+        assert_eq!(moved, [0, 0, 0, 3, 0, 1, 0, 0, 0, 0]);
     }
 }

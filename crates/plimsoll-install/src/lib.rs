@@ -40,6 +40,16 @@ pub use refusal::{ErrorType, File, Refusal, Stage};
 pub use release::{Method, Release, UnknownRelease};
 pub use rules::{Rule, rules};
 
+/// install-config.yaml as go-yaml reads it, for what no config holds.
+pub fn tree(text: &str) -> Option<plimsoll_yaml::Node> {
+    document::read(text, File::Install).ok().map(|document| document.root)
+}
+
+/// What a field of type string becomes: `123456` is a text there, and `0777` is `511`.
+pub fn text_of(node: &plimsoll_yaml::Node) -> Option<String> {
+    node.as_text().map(str::to_string).or_else(|| decode::as_text(node))
+}
+
 /// The driver that the bare-metal operator chooses for the address of a BMC, or its complaint.
 pub fn bmc_driver(address: &str) -> Result<Driver, String> {
     bmc::driver(address)

@@ -298,21 +298,32 @@ pub(crate) fn without_userinfo(text: &str) -> String {
     while let Some(scheme_end) = rest.find("://") {
         let (head, tail) = rest.split_at(scheme_end + 3);
         out.push_str(head);
-        let end = tail
-            .find(|c: char| matches!(c, '/' | '?' | '#' | '"' | '\'') || c.is_whitespace())
-            .unwrap_or(tail.len());
-        let (authority, after) = tail.split_at(end);
-        match authority.rfind('@') {
+        let end =
+            tail.find(|c: char| matches!(c, '"' | '\'') || c.is_whitespace()).unwrap_or(tail.len());
+        let (url, after) = tail.split_at(end);
+        match end_of_userinfo(url) {
             Some(at) => {
                 out.push_str(REDACTED);
-                out.push_str(&authority[at..]);
+                out.push_str(&url[at..]);
             }
-            None => out.push_str(authority),
+            None => out.push_str(url),
         }
         rest = after;
     }
     out.push_str(rest);
     out
+}
+
+/// Where the `@` behind a name or a password stands. A password that nobody escaped may hold an `@` or a
+/// `/`, so behind a colon it is the last `@` of all, but for that of a digest.
+fn end_of_userinfo(url: &str) -> Option<usize> {
+    let authority = &url[..url.find(['/', '?', '#']).unwrap_or(url.len())];
+    let digest = url.rfind("@sha256:").or_else(|| url.rfind("@sha512:")).unwrap_or(url.len());
+    let last = url[..digest].rfind('@')?;
+    match url.find(':').filter(|_| !url.starts_with('[')) {
+        Some(colon) if colon < last => Some(last),
+        _ => authority.rfind('@'),
+    }
 }
 
 #[cfg(test)]
@@ -328,6 +339,20 @@ mod tests {
             shown,
             r#"parse "http://[redacted]@proxy:3128/x": no, see https://h/@ and ipmi://[redacted]@[::1]"#
         );
+    }
+
+    #[test]
+    fn a_password_that_nobody_escaped_ends_at_the_last_at() {
+        for (text, shown) in [
+            ("http://joe:hunter2/secret@proxy", "http://[redacted]@proxy"),
+            ("http://joe:a#b?c@d/e@proxy:3128/x", "http://[redacted]@proxy:3128/x"),
+            ("http://joe@proxy/x@y", "http://[redacted]@proxy/x@y"),
+            ("docker://h:5000/a/b@sha256:12", "docker://h:5000/a/b@sha256:12"),
+            ("docker://joe:p@h:5000/b@sha256:12", "docker://[redacted]@h:5000/b@sha256:12"),
+            ("redfish://[::1]:8000/x@y", "redfish://[::1]:8000/x@y"),
+        ] {
+            assert_eq!(without_userinfo(text), shown);
+        }
     }
 
     #[test]

@@ -43,7 +43,6 @@ static SECRETS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             "${1}[redacted]",
         ),
         (r#"(\bauth\\*"\s*:\s*\\*")[^"\\]+"#.into(), "${1}[redacted]"),
-        (r#"([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:"']*:[^\s/@"']+@"#.into(), "${1}[redacted]@"),
     ];
     rules.into_iter().map(|(pattern, with): (String, _)| (compiled(&pattern), with)).collect()
 });
@@ -61,7 +60,42 @@ pub fn redact(text: &str) -> String {
             text = cleaned;
         }
     }
-    text
+    without_userinfo(&text)
+}
+
+/// The name and password of each URL. A password that nobody escaped may hold an `@` or a `/`.
+fn without_userinfo(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("://") {
+        let (head, tail) = rest.split_at(start + 3);
+        let end = tail.find(|c: char| matches!(c, '"' | '\'') || c.is_whitespace());
+        let mut end = end.unwrap_or(tail.len());
+        // The next URL of a list is another one.
+        if let Some(next) = tail[..end].find("://") {
+            end = tail[..next].rfind([',', ';', '|', '=']).unwrap_or(next);
+        }
+        let (url, after) = tail.split_at(end);
+        out.push_str(head);
+        match end_of_userinfo(url) {
+            Some(at) => {
+                out.push_str("[redacted]");
+                out.push_str(&url[at..]);
+            }
+            None => out.push_str(url),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The last `@` behind a colon, but for that of an image's digest.
+fn end_of_userinfo(url: &str) -> Option<usize> {
+    let digest = url.rfind("@sha256:").or_else(|| url.rfind("@sha512:")).unwrap_or(url.len());
+    let last = url[..digest].rfind('@')?;
+    let colon = url.find(':').filter(|_| !url.starts_with('['))?;
+    (colon < last).then_some(last)
 }
 
 /// Printable text of raw bytes: escape sequences and control characters are gone, a tab is a space.
@@ -106,6 +140,9 @@ mod tests {
                 "https://user:pass@bmc.example.com/redfish",
                 "https://[redacted]@bmc.example.com/redfish",
             ),
+            ("to http://joe:hunter2/secret@proxy, y", "to http://[redacted]@proxy, y"),
+            ("joe:pa@ss@h: https://joe:pa@ss@h:1/x", "joe:pa@ss@h: https://[redacted]@h:1/x"),
+            ("https://a:2379,https://u:p@b:2379/x", "https://a:2379,https://[redacted]@b:2379/x"),
             ("a -----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n", "a [redacted private key]"),
             ("jwt eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2ln end", "jwt [redacted] end"),
         ] {
@@ -120,6 +157,8 @@ mod tests {
             r#"failed to get secret: secrets "x" is forbidden: User "system:anonymous""#,
             "dial tcp https://10.0.0.1:6443: connect: connection refused",
             "basic authentication is off",
+            "pull docker://quay.io:443/a/b@sha256:0123 of https://10.0.0.1:5000/v2/ for joe@x",
+            "https://[fd00::1]:6443/x@y",
         ] {
             assert_eq!(redact(text), text);
         }

@@ -293,6 +293,75 @@ fn folders_and_pairs() {
 }
 
 #[test]
+fn an_id_that_there_is_not_is_wrong_usage() {
+    let place = folder(&[("install-config.yaml", good().as_bytes())]);
+    for (option, given, meant) in [
+        ("--only", "vip-outside-machine-netwrok", "vip-outside-machine-network"),
+        ("--skip", "gateway-of-link", "gateway-off-link"),
+        ("--skip", "key-in-othercase", "key-in-other-case"),
+    ] {
+        let answer = check(place.path(), &["install-config.yaml", option, given]);
+        assert_eq!(answer.code, 2, "{}{}", answer.out, answer.err);
+        assert!(answer.err.contains(&format!("{option} {given}")), "{}", answer.err);
+        assert!(answer.err.contains(&format!("is {meant} meant?")), "{}", answer.err);
+        assert_eq!(answer.out, "");
+        assert_eq!(check(place.path(), &["install-config.yaml", "--skip", meant]).code, 0);
+    }
+    let answer = check(place.path(), &["install-config.yaml", "--only", "zzz"]);
+    assert!(answer.code == 2 && !answer.err.contains("meant"), "{}", answer.err);
+}
+
+#[test]
+fn of_an_unknown_key_only_the_key_is_quoted_and_every_one_is_told() {
+    let bad = good()
+        .replacen(
+            "        password: password\n",
+            "        pasword: hunter2\n        password: x\n",
+            1,
+        )
+        .replacen("baseDomain:", "basDomain: hunter2\nbaseDomain:", 1)
+        .replacen("networkType:", "netwrokType: hunter2\n  networkType:", 1);
+    let place = folder(&[("install-config.yaml", bad.as_bytes())]);
+    let answer = json(place.path(), &["install-config.yaml"]);
+    let unknown: Vec<&Value> = answer["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["id"] == "unknown-key")
+        .collect();
+    assert_eq!(unknown.len(), 3, "{answer:#}");
+    let mut quoted: Vec<_> =
+        unknown.iter().map(|one| one["evidence"][0]["text"].as_str().unwrap()).collect();
+    quoted.sort_unstable();
+    assert_eq!(quoted, ["basDomain", "netwrokType", "pasword"]);
+    let by_installer = unknown.iter().filter(|one| one["origin"] == "installer").count();
+    assert_eq!(by_installer, 1, "it names the first alone");
+    assert!(unknown.iter().all(|one| one["severity"] == "warning"), "{answer:#}");
+    assert_eq!(answer["verdict"], "ready");
+    for format in ["text", "json", "markdown", "html", "junit", "sarif"] {
+        let said = check(place.path(), &["install-config.yaml", "--output", format, "--explain"]);
+        assert!(!said.out.contains("hunter2") && !said.err.contains("hunter2"), "{}", said.out);
+    }
+}
+
+#[test]
+fn a_password_is_neither_shown_nor_seen_where_there_is_none() {
+    let proxy = "proxy:\n  httpProxy: 'http://joe:hunter2/secret@proxy:3128'\n  \
+                 httpsProxy: ftp://joe:pa@hunter2@proxy:3128\n";
+    let bad = [&good().replacen("        password: password\n", "", 1), proxy].concat();
+    let place = folder(&[("install-config.yaml", bad.as_bytes())]);
+    let answer = json(place.path(), &["install-config.yaml"]);
+    let findings = answer["findings"].as_array().unwrap();
+    let missing = findings.iter().find(|one| one["id"] == "bmc-password-missing").unwrap();
+    let message = missing["installer_message"].as_str().unwrap();
+    assert!(message.ends_with("BMC.Password: Required value: missing Password"), "{message}");
+    for format in ["text", "json", "markdown", "html", "junit", "sarif"] {
+        let said = check(place.path(), &["install-config.yaml", "--output", format, "--explain"]);
+        assert!(!said.out.contains("hunter2"), "{}", said.out);
+    }
+}
+
+#[test]
 fn what_is_not_wanted_is_suppressed_and_told() {
     let bad = good().replacen("Disabled", "off", 1).replacen("192.168.111.5", "192.168.112.5", 1);
     let place = folder(&[("install-config.yaml", bad.as_bytes())]);

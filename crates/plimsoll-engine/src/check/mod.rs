@@ -4,12 +4,15 @@
 
 mod facts;
 pub mod fix;
+mod ids;
 mod words;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_causes::Observed;
-use plimsoll_install::{File, Input, Judgement, Method, Refusal, Release, Unreadable, judge};
+use plimsoll_install::{
+    ErrorType, File, Input, Judgement, Method, Refusal, Release, Stage, Unreadable, judge,
+};
 use plimsoll_model::check::{
     CHECK_SCHEMA, Check, CheckVerdict, Finding, InstallerVerdict, NotChecked, Origin, Severity,
     SuppressedFinding,
@@ -24,6 +27,8 @@ use crate::summary;
 use crate::suppress::Suppression;
 use facts::{Facts, Spot};
 pub use words::Words;
+
+const UNKNOWN_KEY: &str = "unknown-key";
 
 /// What the packs know of configs.
 pub struct Knowledge {
@@ -112,6 +117,10 @@ fn refused(
     judgement: &Judgement,
     facts: &Facts,
 ) -> Vec<Finding> {
+    // What stands behind a misspelt `password` is one.
+    let unknown: BTreeMap<(&str, u32, u32), &str> = (judgement.config.unknown_keys.iter())
+        .map(|(file, it)| ((file.name(), it.place.line, it.place.column), it.key.as_str()))
+        .collect();
     let told = |refusal: &Refusal, severity, origin| {
         let file = asked.file_name(refusal.file).to_string();
         let colon = if refusal.path.is_empty() { "" } else { ": " };
@@ -126,7 +135,7 @@ fn refused(
             column: refusal.column,
             value: refusal.value.as_deref().map(|value| clip(&redact(value))),
             message: words::message(refusal),
-            installer_message: Some(redact(&format!("{}{colon}{}", refusal.path, refusal.message))),
+            installer_message: Some(format!("{}{colon}{}", refusal.path, sentence(refusal))),
             hint: words.map(|words| words.hint.clone()),
             why: words.and_then(|words| words.why.clone()),
             evidence: vec![Evidence {
@@ -135,7 +144,10 @@ fn refused(
                 line: Some(refusal.line.into()),
                 pointer: None,
                 time: None,
-                text: facts.line_of(refusal.file, refusal.line),
+                text: match unknown.get(&(refusal.file.name(), refusal.line, refusal.column)) {
+                    Some(key) => clip(&redact(key)),
+                    None => facts.line_of(refusal.file, refusal.line),
+                },
             }],
             file,
         }
@@ -147,7 +159,48 @@ fn refused(
     found.extend(all(&judgement.warnings, Severity::Warning, Origin::Installer));
     // In this run the installer would not come so far.
     found.extend(all(&judgement.later, Severity::Error, Origin::Plimsoll));
+    for refusal in unknown_keys_behind_the_first(judgement) {
+        let severity = match refusal.file {
+            File::Install => Severity::Warning,
+            File::Agent => Severity::Error,
+        };
+        let finding = told(&refusal, severity, Origin::Plimsoll);
+        found.push(Finding { installer_message: None, ..finding });
+    }
     found
+}
+
+/// The installer names the first, and the next one when that is mended.
+fn unknown_keys_behind_the_first(judgement: &Judgement) -> Vec<Refusal> {
+    let said = [&judgement.refusals, &judgement.warnings, &judgement.later].into_iter().flatten();
+    let said: BTreeSet<(&str, &str)> = said
+        .filter(|refusal| refusal.rule == UNKNOWN_KEY)
+        .map(|refusal| (refusal.file.name(), refusal.path.as_str()))
+        .collect();
+    let all = judgement.config.unknown_keys.iter();
+    all.filter(|(file, key)| !said.contains(&(file.name(), key.path.as_str())))
+        .map(|(file, key)| Refusal {
+            rule: UNKNOWN_KEY,
+            file: *file,
+            path: key.path.clone(),
+            line: key.place.line,
+            column: key.place.column,
+            kind: ErrorType::Other,
+            value: None,
+            detail: String::new(),
+            message: String::new(),
+            stage: Stage::Parse,
+        })
+        .collect()
+}
+
+/// The installer's own words. Where it shows no value there is nothing to take out of them, and
+/// `Password: Required value` only looks as if there were.
+fn sentence(refusal: &Refusal) -> String {
+    match refusal.kind {
+        ErrorType::Required | ErrorType::Forbidden => refusal.message.clone(),
+        _ => redact(&refusal.message),
+    }
 }
 
 fn not_asked(judgement: &Judgement) -> Vec<NotChecked> {

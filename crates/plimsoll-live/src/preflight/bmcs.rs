@@ -4,21 +4,16 @@ use std::collections::BTreeSet;
 
 use plimsoll_bmc::{Secret, Target};
 use plimsoll_install::{Config, Host};
-use plimsoll_yaml::{Limits, Node, parse};
+use plimsoll_yaml::Node;
 
 /// BMCs that are not asked, because the driver of their address speaks no Redfish, are left out.
 pub fn targets(config: &Config, text: &str) -> Vec<Target> {
-    let root = parse(text, &Limits::USER_FILE).ok();
-    let written = root.as_ref().and_then(|root| at(root, &["platform", "baremetal", "hosts"]));
-    let written = written.map(Node::items).unwrap_or_default();
+    let root = plimsoll_install::tree(text);
     hosts(config)
         .iter()
         .filter(|host| !host.bmc.address.is_empty() && speaks_redfish(host.bmc.address.as_str()))
         .map(|host| {
-            let password = written
-                .get(host.index_in_file)
-                .and_then(|host| at(host, &["bmc", "password"]))
-                .and_then(Node::as_text);
+            let password = root.as_ref().and_then(|root| password(root, host.index_in_file));
             Target {
                 name: host.name.value.clone(),
                 address: host.bmc.address.value.clone(),
@@ -29,6 +24,12 @@ pub fn targets(config: &Config, text: &str) -> Vec<Target> {
             }
         })
         .collect()
+}
+
+fn password(root: &Node, host: usize) -> Option<String> {
+    let hosts = at(root, &["platform", "baremetal", "hosts"])?;
+    let written = at(hosts.items().get(host)?, &["bmc", "password"])?;
+    plimsoll_install::text_of(written)
 }
 
 pub fn hosts(config: &Config) -> &[Host] {
@@ -62,4 +63,27 @@ pub fn at<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
         };
         exact.or_else(folded)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::password;
+
+    #[test]
+    fn a_password_is_the_text_that_the_installer_would_send() {
+        for (written, meant) in [
+            ("123456", "123456"),
+            ("'0777'", "0777"),
+            ("0777", "511"),
+            ("yes", "true"),
+            ("hunter2", "hunter2"),
+        ] {
+            let text = format!(
+                "platform:\n  baremetal:\n    hosts:\n    - name: m0\n      bmc:\n        \
+                 Password: {written}\n"
+            );
+            let root = plimsoll_install::tree(&text).unwrap();
+            assert_eq!(password(&root, 0).as_deref(), Some(meant), "{written}");
+        }
+    }
 }

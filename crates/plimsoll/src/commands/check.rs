@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use plimsoll_engine::check::{Asked, ConfigFile, check};
+use plimsoll_engine::check::{Asked, ConfigFile, Knowledge, check};
 use plimsoll_install::Method;
 use plimsoll_model::Snapshot;
 use plimsoll_model::check::{Check as Answer, CheckVerdict};
@@ -25,13 +25,15 @@ pub fn run(args: &Check) -> Result<Outcome, Failure> {
         return Err(Failure::Usage(message));
     }
     let mut files = Files::read(&args.files)?;
+    let knowledge = crate::knowledge::for_checks(&args.pack)?;
+    known(&knowledge, "--only", &args.only)?;
+    known(&knowledge, "--skip", &args.skip)?;
     let method = if args.agent || files.agent.is_some() { Method::Agent } else { Method::Ipi };
     if args.fix {
         let mended = mend(args, files, method)?;
         print(&mended.said)?;
         files = mended.files;
     }
-    let knowledge = crate::knowledge::for_checks(&args.pack)?;
     let suppressions = crate::config::suppressions(args.config.as_deref())?;
     let (install, agent) =
         (files.install.as_ref().map(Named::as_config), files.agent.as_ref().map(Named::as_config));
@@ -62,6 +64,17 @@ pub fn run(args: &Check) -> Result<Outcome, Failure> {
         CheckVerdict::Ready => Outcome::Fine,
         CheckVerdict::Blocked => Outcome::Found,
     })
+}
+
+/// A misspelt id would make a check that finds nothing, or one that still blocks.
+fn known(knowledge: &Knowledge, option: &str, given: &[String]) -> Result<(), Failure> {
+    let ids = knowledge.ids();
+    let Some(unknown) = given.iter().find(|id| !ids.contains(id.as_str())) else { return Ok(()) };
+    let mut message = format!("{option} {unknown}: there is no finding with this id");
+    if let Some(id) = knowledge.nearest_id(unknown) {
+        message.push_str(&format!("\nhint: is {id} meant?"));
+    }
+    Err(Failure::Usage(message))
 }
 
 #[expect(clippy::disallowed_methods, reason = "certificates end by the clock of this machine")]

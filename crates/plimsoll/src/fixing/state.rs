@@ -8,11 +8,13 @@
 //! lock                            one writer on this machine
 //! ```
 
+use std::fs::DirBuilder;
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use fs_err::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use fs_err::{DirBuilder, File, OpenOptions};
+use fs_err::os::unix::fs::OpenOptionsExt;
+use fs_err::{File, OpenOptions};
 use plimsoll_act::{Journal, Log};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::session::{Event, Outcome};

@@ -106,7 +106,7 @@ const OF_THE_FILE: [&str; 8] = [
     "bmc-driver-not-for-dell",
     "bmc-over-http",
     "mirror-without-pull-secret",
-    "mirror-without-trust-bundle",
+    "mirror-ca-missing",
     "pull-secret-lacks-registry",
     "time-servers-missing",
 ];
@@ -234,6 +234,16 @@ fn names_are_asked_of_the_resolvers_of_the_nodes() {
         assert!(proof["text"].as_str().unwrap().contains("127.0.0.53 says of api"), "{proof}");
         let apps = answer.finding("apps-wildcard-missing")["message"].as_str().unwrap();
         assert!(apps.contains("*.apps.lab.example.com does not resolve"), "{apps}");
+        // Another one that is silent takes nothing from what this one says.
+        let two = Some("127.0.0.53\n            - 127.0.0.54");
+        let two = Config { resolver: two, ..Config::default() };
+        let answer = two.check("--live=dns", &["--request-timeout", "1"]);
+        let found = answer.found();
+        for id in ["apps-wildcard-missing", "dns-missing-or-wrong", "dns-resolver-silent"] {
+            assert!(found.contains(&format!("{id} InstallConfig/lab")), "{}", answer.text);
+        }
+        let silent = answer.finding("dns-resolver-silent")["message"].as_str().unwrap();
+        assert!(silent.contains("127.0.0.54") && !silent.contains("127.0.0.53"), "{silent}");
     }
     {
         let all = [

@@ -29,9 +29,30 @@ pub fn extract(
         facts.text(&id, "baseDomain", &config.base_domain, File::Install, "baseDomain");
         domain(config, &id, facts);
         replicas(config, &id, facts);
+        proxy(config, &id, facts);
     }
     time_servers(judgement, &id, facts);
     rendezvous(judgement, nets, hosts, &id, facts);
+}
+
+/// What is said of it names the setting and never what stands there.
+fn proxy(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
+    let settings = config
+        .proxy
+        .iter()
+        .flat_map(|proxy| [("httpProxy", &proxy.http), ("httpsProxy", &proxy.https)]);
+    let has_password = |url: &str| {
+        let (_, rest) = url.split_once("://").unwrap_or_default();
+        rest.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+    };
+    let found = settings.filter(|(_, url)| has_password(url.as_str())).map(|(key, url)| Found {
+        said: key.into(),
+        file: File::Install,
+        path: format!("proxy.{key}"),
+        at: url.place,
+        value: None,
+    });
+    facts.found(id, "proxyPasswords", found.collect());
 }
 
 /// Domains that are kept for something else, and for what.
@@ -66,8 +87,7 @@ fn replicas(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
     let shown = masters.replicas.written.then(|| masters.replicas.value.to_string());
     let at = masters.replicas.place;
     facts.set(id, "controlPlaneReplicas", masters.replicas.value, File::Install, path, at, shown);
-    let workers = config.compute.iter().map(|pool| pool.replicas.value);
-    facts.known(id, "computeReplicas", workers.fold(0, i64::saturating_add));
+    facts.known(id, "computeReplicas", config.compute_replicas());
     facts.known(
         id,
         "arbiterReplicas",

@@ -13,6 +13,7 @@ mod nmstate;
 mod policy;
 mod registries;
 mod trust;
+mod unreadable;
 mod vips;
 mod wires;
 
@@ -39,6 +40,8 @@ pub struct Facts {
     spots: BTreeMap<(EntityId, String), Spot>,
     texts: BTreeMap<&'static str, Lines>,
     names: BTreeMap<&'static str, String>,
+    /// The first key of a line that no field has.
+    unknown: BTreeMap<(&'static str, u32), String>,
     /// Hosts of each file, in the order in which the installer counts them.
     install_hosts: Vec<EntityId>,
     agent_hosts: Vec<EntityId>,
@@ -103,6 +106,7 @@ pub fn extract(judgement: &Judgement, asked: &Asked<'_>) -> Facts {
     }
     names::extract(&hosts, &mut facts);
     wires::extract(&hosts, &nets, asked.method, &mut facts);
+    unreadable::extract(&hosts, &mut facts);
     bmc::extract(&hosts, &mut facts);
     policy::extract(&hosts, &nets, &mut facts);
     live::extract(judgement, asked, &mut facts);
@@ -117,11 +121,16 @@ impl Facts {
             spots: BTreeMap::new(),
             texts: BTreeMap::new(),
             names: BTreeMap::new(),
+            unknown: BTreeMap::new(),
             install_hosts: Vec::new(),
             agent_hosts: Vec::new(),
             cluster: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "cluster".into()),
             live: live::Live::default(),
         };
+        for (file, unknown) in &judgement.config.unknown_keys {
+            let line = (file.name(), unknown.place.line);
+            facts.unknown.entry(line).or_insert_with(|| unknown.key.clone());
+        }
         for (file, given) in [(File::Install, asked.install), (File::Agent, asked.agent)] {
             if let Some(given) = given {
                 facts.texts.insert(file.name(), Lines::of(given.text));
@@ -156,6 +165,11 @@ impl Facts {
     pub fn line_of(&self, file: File, line: u32) -> String {
         let text = self.texts.get(file.name()).and_then(|lines| lines.get(line));
         let text = text.map(str::trim).unwrap_or_default();
+        let text = match self.unknown.get(&(file.name(), line)) {
+            // What stands behind a misspelt `password` is one.
+            Some(key) => text.find(key.as_str()).map_or("", |at| &text[..at + key.len()]),
+            None => text,
+        };
         if text.contains("auths") { String::new() } else { clip(&redact(text)) }
     }
 
