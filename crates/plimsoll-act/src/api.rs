@@ -187,7 +187,9 @@ impl ApiTarget<'_> {
                 match (done, object.decision.as_ref().is_none_or(|known| *known == seen)) {
                     (true, _) => Standing::Done,
                     (false, true) => Standing::Ahead,
-                    (false, false) => elsewhere(format!("{entity} changed since the plan was made")),
+                    (false, false) => {
+                        elsewhere(format!("{entity} changed since the plan was made"))
+                    }
                 }
             }
             (Action::Fill { .. }, Some(now)) => {
@@ -247,7 +249,9 @@ impl ApiTarget<'_> {
     fn made(&self, content: &Content, object: &Object) -> Result<Value, Trouble> {
         let made = match content {
             Content::Plan { value } => Some(value.clone()),
-            Content::Maker { maker, inputs } => make::make(maker, inputs, self.reads)?.into_object(),
+            Content::Maker { maker, inputs } => {
+                make::make(maker, inputs, self.reads)?.into_object()
+            }
         };
         let what = || format!("what was made for {} is no object", object.entity());
         made.filter(Value::is_object).ok_or_else(|| Trouble::Failed(what()))

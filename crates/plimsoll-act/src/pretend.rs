@@ -64,7 +64,9 @@ fn wanted(step: &Step) -> BTreeMap<String, Value> {
 impl Things {
     fn now(&self, step: &Step) -> BTreeMap<String, Value> {
         let names = wanted(step).into_keys();
-        names.map(|name| (name.clone(), self.others.get(&name).cloned().unwrap_or_default())).collect()
+        names
+            .map(|name| (name.clone(), self.others.get(&name).cloned().unwrap_or_default()))
+            .collect()
     }
 
     fn after(&self, step: &Step, entity: &EntityId) -> Result<Option<Value>, Trouble> {
@@ -96,7 +98,11 @@ impl Target for Pretend {
         let Where::Api(object) = &step.target else {
             let (now, wanted) = (things.now(step), wanted(step));
             let standing = if now == wanted { Standing::Done } else { Standing::Ahead };
-            return Ok(Sight { standing, hash: sha256(json!(now).to_string().as_bytes()), object: None });
+            return Ok(Sight {
+                standing,
+                hash: sha256(json!(now).to_string().as_bytes()),
+                object: None,
+            });
         };
         let entity = object.entity();
         let now = things.objects.get(&entity);
@@ -170,7 +176,8 @@ impl Target for Pretend {
             }
             (Where::Api(object), Undo::Delete) => drop(things.objects.remove(&object.entity())),
             (Where::Api(object), _) => {
-                let kept = things.kept.get(&step.number).and_then(|kept| kept.values().next()).cloned();
+                let kept =
+                    things.kept.get(&step.number).and_then(|kept| kept.values().next()).cloned();
                 match kept {
                     Some(value) => things.objects.insert(object.entity(), value),
                     None => return Err(Trouble::Failed("nothing was kept".into())),

@@ -134,8 +134,10 @@ impl Transaction<'_> {
     fn stale(&self, now: &Diagnosis, touched: bool) -> Option<String> {
         use plimsoll_model::diagnosis::{Confidence, Status};
         let root = &self.plan.root;
-        let is_it = |id: &str, entity: &plimsoll_model::EntityId| id == root.id && *entity == root.entity;
-        let active = now.states.iter().any(|s| s.status == Status::Active && is_it(&s.id, &s.entity));
+        let is_it =
+            |id: &str, entity: &plimsoll_model::EntityId| id == root.id && *entity == root.entity;
+        let active =
+            now.states.iter().any(|s| s.status == Status::Active && is_it(&s.id, &s.entity));
         let blamed = now.roots.iter().any(|found| is_it(&found.id, &found.entity));
         if !touched && !active && !blamed {
             return Some(format!("{} ({}) is not there any more", root.id, root.entity));
@@ -212,7 +214,11 @@ impl Transaction<'_> {
                 return match self.consent.did(step) {
                     true => {
                         let says = "done by hand".to_string();
-                        Ok(self.log.append(Event::Did { step: number, after: String::new(), says })?)
+                        Ok(self.log.append(Event::Did {
+                            step: number,
+                            after: String::new(),
+                            says,
+                        })?)
                     }
                     false => Err(Halt::Failed(number, "it was not done by hand".into())),
                 };

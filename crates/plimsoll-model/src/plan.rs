@@ -100,8 +100,12 @@ pub struct Step {
 #[serde(rename_all = "lowercase", tag = "in")]
 pub enum Target {
     Api(Object),
-    Node { name: String },
-    Bmc { host: String },
+    Node {
+        name: String,
+    },
+    Bmc {
+        host: String,
+    },
     /// Somebody's hands, or nobody's: a step that only waits.
     Nothing,
 }

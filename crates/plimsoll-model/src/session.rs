@@ -26,27 +26,69 @@ pub struct Entry {
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Event {
     /// The plan lies beside the journal.
-    Began { plan: String, by: String },
+    Began {
+        plan: String,
+        by: String,
+    },
     /// Somebody typed the name of what is touched.
-    Confirmed { step: usize, name: String },
+    Confirmed {
+        step: usize,
+        name: String,
+    },
     /// What was there before is kept: where, and its hash.
-    Kept { step: usize, place: String, sha256: String },
+    Kept {
+        step: usize,
+        place: String,
+        sha256: String,
+    },
     /// It is going to be done. What was there has this hash.
-    Intends { step: usize, before: String },
-    Did { step: usize, after: String, says: String },
+    Intends {
+        step: usize,
+        before: String,
+    },
+    Did {
+        step: usize,
+        after: String,
+        says: String,
+    },
     /// It was not needed any more.
-    Skipped { step: usize, says: String },
+    Skipped {
+        step: usize,
+        says: String,
+    },
     /// It was found to be done already.
-    Found { step: usize, after: String },
-    Failed { step: usize, why: String },
+    Found {
+        step: usize,
+        after: String,
+    },
+    Failed {
+        step: usize,
+        why: String,
+    },
     /// What was expected of it holds.
-    Holds { step: usize },
+    Holds {
+        step: usize,
+    },
     /// A guard or a condition does not let it go on.
-    Refused { step: usize, why: Vec<String> },
-    IntendsUndo { step: usize },
-    Undid { step: usize, says: String },
-    CannotUndo { step: usize, why: String },
-    Ended { outcome: Outcome, says: String },
+    Refused {
+        step: usize,
+        why: Vec<String>,
+    },
+    IntendsUndo {
+        step: usize,
+    },
+    Undid {
+        step: usize,
+        says: String,
+    },
+    CannotUndo {
+        step: usize,
+        why: String,
+    },
+    Ended {
+        outcome: Outcome,
+        says: String,
+    },
 }
 
 #[derive(

@@ -49,7 +49,8 @@ pub enum Choice {
 
 pub fn choose<'d>(diagnosis: &'d Diagnosis, choice: &Choice) -> Result<&'d Root, Unplanned> {
     let known = || {
-        let shown = |(index, root): (usize, &Root)| format!("{}. {}: {}", index + 1, root.entity, root.id);
+        let shown =
+            |(index, root): (usize, &Root)| format!("{}. {}: {}", index + 1, root.entity, root.id);
         diagnosis.roots.iter().enumerate().map(shown).collect::<Vec<_>>()
     };
     if diagnosis.roots.is_empty() {
@@ -187,11 +188,11 @@ impl<'w> Writer<'w> {
             (None, Some(rest)) => item.and_then(|item| item.text(rest.trim_start_matches('.'))),
             (None, None) => None,
         };
-        summary::fill_known(text, &self.root.entity, self.entity, &other).map_err(|path| {
-            match path.strip_prefix("set.") {
-                Some(key) => format!("only you know it: give it as --set {key}=VALUE"),
-                None => format!("'{path}' of {} is not known from this data", self.root.entity),
-            }
+        summary::fill_known(text, &self.root.entity, self.entity, &other).map_err(|path| match path
+            .strip_prefix("set.")
+        {
+            Some(key) => format!("only you know it: give it as --set {key}=VALUE"),
+            None => format!("'{path}' of {} is not known from this data", self.root.entity),
         })
     }
 
@@ -236,7 +237,8 @@ impl<'w> Writer<'w> {
 
     fn step(&self, rule: &StepRule, item: Option<&Item>) -> Result<Step, String> {
         let text = |template: &String| self.filled(template, item);
-        let texts = |templates: &[String]| templates.iter().map(text).collect::<Result<Vec<_>, _>>();
+        let texts =
+            |templates: &[String]| templates.iter().map(text).collect::<Result<Vec<_>, _>>();
         let object = |name: &String| -> Result<Object, String> {
             let name = text(name)?;
             let entity: EntityId = name.parse().map_err(|_| format!("'{name}' is no object"))?;
@@ -332,9 +334,9 @@ impl<'w> Writer<'w> {
     fn value(&self, value: &Value, item: Option<&Item>) -> Result<Value, String> {
         Ok(match value {
             Value::String(text) => Value::String(self.filled(text, item)?),
-            Value::Array(items) => {
-                Value::Array(items.iter().map(|one| self.value(one, item)).collect::<Result<_, _>>()?)
-            }
+            Value::Array(items) => Value::Array(
+                items.iter().map(|one| self.value(one, item)).collect::<Result<_, _>>()?,
+            ),
             Value::Object(map) => Value::Object(
                 map.iter()
                     .map(|(key, inner)| Ok((key.clone(), self.value(inner, item)?)))
@@ -513,7 +515,12 @@ fn equivalent(action: &Action, target: &Target) -> Vec<String> {
         }
         (Action::Retire { paths }, Target::Node { name }) => {
             let paths = paths.join(" ");
-            on(name, &format!("sh -c 'mkdir -p /var/lib/plimsoll/aside && mv {paths} /var/lib/plimsoll/aside/'"))
+            on(
+                name,
+                &format!(
+                    "sh -c 'mkdir -p /var/lib/plimsoll/aside && mv {paths} /var/lib/plimsoll/aside/'"
+                ),
+            )
         }
         (Action::Power { to }, Target::Bmc { host }) => {
             let kind = if *to == Power::On { "On" } else { "ForceOff" };

@@ -180,9 +180,10 @@ pub fn difference(before: &Value, after: &Value) -> Vec<String> {
 
 fn lines(sign: char, path: &str, value: &Value) -> Vec<String> {
     match value {
-        Value::Object(map) if !map.is_empty() => {
-            map.iter().flat_map(|(key, value)| lines(sign, &format!("{path}/{key}"), value)).collect()
-        }
+        Value::Object(map) if !map.is_empty() => map
+            .iter()
+            .flat_map(|(key, value)| lines(sign, &format!("{path}/{key}"), value))
+            .collect(),
         value => {
             let text = plimsoll_model::redact(&value.to_string());
             let short: String = text.chars().take(SHOWN).collect();

@@ -65,7 +65,8 @@ pub fn short(plan: &Plan) -> String {
 }
 
 fn head(plan: &Plan) -> String {
-    let root = format!("{} ({})", safe::line(&plan.root.id), safe::line(&plan.root.entity.to_string()));
+    let root =
+        format!("{} ({})", safe::line(&plan.root.id), safe::line(&plan.root.entity.to_string()));
     let steps = words::counted(plan.steps.len(), "step");
     let minutes = plan.minutes.map(|minutes| format!(", about {}", words::duration(minutes)));
     let minutes = minutes.unwrap_or_default();
@@ -168,9 +169,16 @@ pub fn plan_markdown(plan: &Plan) -> String {
             out += &format!("Then: {}\n\n", md(expect));
             continue;
         }
-        for (label, all) in [("Only if", &step.require), ("Not if", &step.unless), ("Then", &step.expect)] {
+        for (label, all) in
+            [("Only if", &step.require), ("Not if", &step.unless), ("Then", &step.expect)]
+        {
             for one in all {
-                out += &format!("- {label}: {} (`{}`: `{}`)\n", md(&one.says), md(&one.on.to_string()), one.that.replace('`', "'"));
+                out += &format!(
+                    "- {label}: {} (`{}`: `{}`)\n",
+                    md(&one.says),
+                    md(&one.on.to_string()),
+                    one.that.replace('`', "'")
+                );
             }
         }
         if let Some(undo) = undo(step) {
@@ -185,7 +193,8 @@ pub fn plan_markdown(plan: &Plan) -> String {
     if !plan.verify.is_empty() {
         out += "## It is mended when\n\n";
         for one in &plan.verify {
-            let run = one.run.as_ref().map(|run| format!("`{}`: ", safe::line(run).replace('`', "'")));
+            let run =
+                one.run.as_ref().map(|run| format!("`{}`: ", safe::line(run).replace('`', "'")));
             out += &format!("- {}{}\n", run.unwrap_or_default(), md(&one.expect));
         }
         out += "\n";

@@ -92,7 +92,8 @@ fn each_is_refused_by_its_guard() {
 /// The guards refuse what is dangerous, and not what the packs' own plans do.
 #[test]
 fn the_plans_of_the_incidents_are_let_through() {
-    for (name, wanted) in [("four-hours", "kubelet-anonymous"), ("four-hours", "inspection-stuck")] {
+    for (name, wanted) in [("four-hours", "kubelet-anonymous"), ("four-hours", "inspection-stuck")]
+    {
         let (base, diagnosis) = examined(name);
         let root = diagnosis.roots.iter().find(|root| root.id == wanted).unwrap();
         let plan = draft(&PACK, &base, &diagnosis, root, &BTreeMap::new()).unwrap();

@@ -111,9 +111,7 @@ impl Api {
                 Err(Answer { code: Some(status.code), why: status.message.clone() })
             }
             Ok(Err(error)) => Err(Answer::lost(&error)),
-            Err(_) => {
-                Err(Answer::lost(&format!("no answer within {} s", self.patience.as_secs())))
-            }
+            Err(_) => Err(Answer::lost(&format!("no answer within {} s", self.patience.as_secs()))),
         }
     }
 }

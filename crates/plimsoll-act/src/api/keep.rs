@@ -13,14 +13,8 @@ use crate::journal::private;
 use crate::target::{Kept, Trouble};
 
 /// Bookkeeping of the server, which no copy brings back.
-const OF_THE_SERVER: [&str; 6] = [
-    "resourceVersion",
-    "uid",
-    "creationTimestamp",
-    "generation",
-    "managedFields",
-    "selfLink",
-];
+const OF_THE_SERVER: [&str; 6] =
+    ["resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink"];
 
 pub fn in_file(
     target: &ApiTarget,
@@ -30,9 +24,8 @@ pub fn in_file(
 ) -> Result<Kept, Trouble> {
     let name = file_name(number, &object.entity());
     let path = target.kept.join(&name);
-    let failed = |error: std::io::Error| {
-        Trouble::Failed(format!("what is there cannot be kept: {error}"))
-    };
+    let failed =
+        |error: std::io::Error| Trouble::Failed(format!("what is there cannot be kept: {error}"));
     let text = format!("{now:#}\n");
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -53,7 +46,9 @@ pub fn in_file(
 
 fn file_name(number: usize, entity: &EntityId) -> String {
     let safe = |text: &str| -> String {
-        text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' }).collect()
+        text.chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' })
+            .collect()
     };
     format!("{number:02}-{}.json", safe(&entity.to_string().replace('/', "-")))
 }

@@ -22,7 +22,8 @@ pub struct Body<'a> {
 
 impl Body<'_> {
     fn is_done(&self) -> bool {
-        let done = |step: &Step| self.pretend.look(step).is_ok_and(|s| s.standing == Standing::Done);
+        let done =
+            |step: &Step| self.pretend.look(step).is_ok_and(|s| s.standing == Standing::Done);
         self.plan.steps.iter().all(done)
     }
 }
@@ -172,11 +173,7 @@ pub fn plan() -> Plan {
             node(),
             Undo::Restore,
         ),
-        step(
-            Action::Unit { unit: "kubelet".into(), verb: UnitVerb::Stop },
-            node(),
-            Undo::Reverse,
-        ),
+        step(Action::Unit { unit: "kubelet".into(), verb: UnitVerb::Stop }, node(), Undo::Reverse),
         step(Action::Delete, Where::Api(object("ConfigMap", "old")), Undo::Restore),
         step(
             Action::Power { to: Power::On },

@@ -19,8 +19,8 @@ use plimsoll_model::snapshot::Signature;
 
 use crate::predicate::Predicate;
 
-pub use repairs::{ConditionRule, ContentRule, Each, RepairRule, StepRule, VerbRule, VerifyRule};
 pub use repairs::value as json;
+pub use repairs::{ConditionRule, ContentRule, Each, RepairRule, StepRule, VerbRule, VerifyRule};
 
 /// One file of a pack, by its path below the pack's folder.
 #[derive(Clone, Debug)]

@@ -30,8 +30,10 @@ const VERBS: &[&str] = &[
     "eject-media",
 ];
 /// What a step of any verb may have.
-const STEP_KEYS: &[&str] =
-    &["title", "each", "of", "where", "when", "require", "unless", "expect", "blast", "minutes", "commands", "decides"];
+const STEP_KEYS: &[&str] = &[
+    "title", "each", "of", "where", "when", "require", "unless", "expect", "blast", "minutes",
+    "commands", "decides",
+];
 
 /// How a root is put right.
 #[derive(Debug)]
@@ -256,9 +258,7 @@ impl<'n> Loader<'n> {
                     items.iter().map(value).collect()
                 },
             },
-            "create" => {
-                VerbRule::Create { object: main(self), content: self.content(fields)? }
-            }
+            "create" => VerbRule::Create { object: main(self), content: self.content(fields)? },
             "fill" => VerbRule::Fill { object: main(self), content: self.content(fields)? },
             "delete" => VerbRule::Delete { object: main(self) },
             "approve" => {
@@ -318,7 +318,8 @@ impl<'n> Loader<'n> {
                 inputs: fields.get("inputs").map(value).unwrap_or_default(),
             }),
             _ => {
-                self.errors.push(fields.here("what is written is in 'content', or a 'maker' makes it"));
+                self.errors
+                    .push(fields.here("what is written is in 'content', or a 'maker' makes it"));
                 None
             }
         }
@@ -385,9 +386,10 @@ impl<'n> Loader<'n> {
     pub(super) fn tie_repairs(&mut self) {
         let mut repairs = std::mem::take(&mut self.pack.repairs);
         for repair in &mut repairs {
-            let named = self.pack.states.iter().filter(|state| {
-                state.recovery.iter().any(|recovery| recovery.repair == repair.id)
-            });
+            let named =
+                self.pack.states.iter().filter(|state| {
+                    state.recovery.iter().any(|recovery| recovery.repair == repair.id)
+                });
             repair.kinds = named.map(|state| state.on.clone()).collect();
             repair.kinds.sort();
             repair.kinds.dedup();
@@ -434,8 +436,9 @@ impl<'n> Loader<'n> {
             VerbRule::Wait => {}
         }
         let named = texts.iter().flat_map(|text| summary::placeholders(text));
-        let named: Vec<String> =
-            named.flat_map(|path| path.split('|').map(str::to_string).collect::<Vec<_>>()).collect();
+        let named: Vec<String> = named
+            .flat_map(|path| path.split('|').map(str::to_string).collect::<Vec<_>>())
+            .collect();
         for path in named {
             let first = path.split('.').next().unwrap_or_default();
             match (first, &step.each) {

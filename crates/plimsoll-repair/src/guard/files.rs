@@ -22,7 +22,9 @@ pub fn only_known_files(scene: &Scene) -> Vec<String> {
         // Of who may write the kubelet's own, the next guard tells.
         Action::WriteFile { path, .. } if path == KUBELET => Vec::new(),
         Action::WriteFile { path, .. } if !WRITABLE.contains(&path.as_str()) => {
-            vec![format!("{path} on {name} is not a plan's to write: it belongs to whoever made it")]
+            vec![format!(
+                "{path} on {name} is not a plan's to write: it belongs to whoever made it"
+            )]
         }
         Action::WriteFile { path, .. } if path == IMAGE_POLICY => with_its_config(scene),
         Action::Retire { paths } => paths

@@ -13,9 +13,9 @@ const IN_USE: [&str; 3] = ["provisioned", "externally provisioned", "provisionin
 pub fn asks_for_reboot(operation: &Value) -> bool {
     let path = operation["path"].as_str().unwrap_or_default();
     let whole = path == "/metadata/annotations"
-        && operation["value"].as_object().is_some_and(|map| {
-            map.keys().any(|key| key.starts_with("reboot.metal3.io"))
-        });
+        && operation["value"]
+            .as_object()
+            .is_some_and(|map| map.keys().any(|key| key.starts_with("reboot.metal3.io")));
     let one = path.starts_with("/metadata/annotations/reboot.metal3.io");
     operation["op"] != "remove" && (whole || one)
 }
@@ -54,7 +54,10 @@ pub fn no_host_for_anothers_sake(scene: &Scene) -> Vec<String> {
     let joined = scene.flag(id, "joined") == Some(true);
     let mut why = Vec::new();
     if !is_root && is_master != Some(false) {
-        why.push(format!("{host} would be {what} for the sake of {}, and it is a master", scene.plan.root.entity));
+        why.push(format!(
+            "{host} would be {what} for the sake of {}, and it is a master",
+            scene.plan.root.entity
+        ));
     }
     if !is_root && (IN_USE.contains(&state) || joined) {
         why.push(format!("{host} would be {what}, and it is {state}"));

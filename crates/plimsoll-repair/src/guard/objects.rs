@@ -58,7 +58,9 @@ pub fn secrets_stay(scene: &Scene) -> Vec<String> {
             Err(why) => vec![why],
         },
         Action::Patch { .. } if empties => {
-            vec![format!("the data of {entity} is not patched by hand: a plan holds no credentials")]
+            vec![format!(
+                "the data of {entity} is not patched by hand: a plan holds no credentials"
+            )]
         }
         _ => Vec::new(),
     }
@@ -135,7 +137,10 @@ pub fn requests_by_rule_only(scene: &Scene) -> Vec<String> {
 pub fn static_pods_stay(scene: &Scene) -> Vec<String> {
     let Some(object) = object(scene).filter(|one| one.kind == "Pod") else { return Vec::new() };
     if !matches!(scene.step.action, Action::Delete) {
-        return vec![format!("{} is not changed: whoever made it makes it as it was", object.entity())];
+        return vec![format!(
+            "{} is not changed: whoever made it makes it as it was",
+            object.entity()
+        )];
     }
     let mark = "kubernetes.io/config.mirror";
     let by_object = scene.object.map(|pod| pod["metadata"]["annotations"][mark].is_string());
@@ -155,7 +160,9 @@ pub fn status_by_subresource(scene: &Scene) -> Vec<String> {
     let Action::Patch { subresource, operations } = &scene.step.action else { return Vec::new() };
     let touches = operations.iter().any(|one| reaches(path(one), "/status"));
     match (touches, subresource.as_deref()) {
-        (true, None) => vec!["a status is changed by its subresource; this would be ignored".into()],
+        (true, None) => {
+            vec!["a status is changed by its subresource; this would be ignored".into()]
+        }
         _ => Vec::new(),
     }
 }

@@ -1,8 +1,8 @@
 //! etcd before the API server before the rest, and nothing while the cluster is changing itself.
 
+use plimsoll_model::EntityId;
 use plimsoll_model::diagnosis::{Confidence, Root, StateRef};
 use plimsoll_model::plan::Action;
-use plimsoll_model::EntityId;
 
 use super::Scene;
 

@@ -66,13 +66,17 @@ fn show(args: &Fix, site: &Site, state: &State, choice: &Choice) -> Result<Outco
     };
     let mut plan = match site.connect() {
         Ok(Some(api)) => plimsoll_repair::exact(plan.clone(), &observe(&api, &plan)),
-        Ok(None) => hindered(plan, "it was made from an archive: give kube:CONTEXT for one that can be carried out"),
+        Ok(None) => hindered(
+            plan,
+            "it was made from an archive: give kube:CONTEXT for one that can be carried out",
+        ),
         // An API that does not answer is a finding, and plans by hand are for that.
         Err(Failure::Unreadable(why)) => hindered(plan, &why),
         Err(failure) => return Err(failure),
     };
     if let Some(before) = state.failed_before(&plan) {
-        let why = format!("it was tried on the same thing and ended {before:?}: --again to try it again");
+        let why =
+            format!("it was tried on the same thing and ended {before:?}: --again to try it again");
         if !args.again {
             plan = hindered(plan, &why);
         }
@@ -162,7 +166,8 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
         return refused(args, &plan.hindrances);
     }
     if let (Some(before), false) = (state.failed_before(&plan), args.again) {
-        let why = format!("it was tried on the same thing and ended {before:?}; --again tries it again");
+        let why =
+            format!("it was tried on the same thing and ended {before:?}; --again tries it again");
         return refused(args, &[why]);
     }
     let Some(_lock) = state.lock()? else {

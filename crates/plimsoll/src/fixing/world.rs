@@ -53,7 +53,10 @@ impl Site {
             }
             let live = live::open(request, &Silent)?;
             let name = live.name().to_string();
-            given.push(Given::Stream { name, stream: Live::stream(live, needs.clone(), Box::new(Silent)) });
+            given.push(Given::Stream {
+                name,
+                stream: Live::stream(live, needs.clone(), Box::new(Silent)),
+            });
         }
         plimsoll_sources::read_given(given, needs, &NoProgress)
             .map_err(|error| Failure::Unreadable(error.to_string()))

@@ -48,7 +48,13 @@ impl Kubectl {
         ]);
         let patch = patch.to_string();
         self.run(&[
-            "patch", "clusteroperator", operator, "--subresource=status", "--type=json", "-p", &patch,
+            "patch",
+            "clusteroperator",
+            operator,
+            "--subresource=status",
+            "--type=json",
+            "-p",
+            &patch,
         ]);
     }
 }

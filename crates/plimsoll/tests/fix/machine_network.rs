@@ -68,7 +68,10 @@ fn shown(cluster: &mut Cluster) {
     assert_eq!(step["target"]["uid"], before["metadata"]["uid"]);
     assert_eq!(step["target"]["resource_version"], before["metadata"]["resourceVersion"]);
     let diff = step["diff"].to_string();
-    assert!(diff.contains(&format!("+ /spec/platformSpec/baremetal/machineNetworks/1: \\\"{SUBNET}")), "{diff}");
+    assert!(
+        diff.contains(&format!("+ /spec/platformSpec/baremetal/machineNetworks/1: \\\"{SUBNET}")),
+        "{diff}"
+    );
     assert_eq!(plan["root"]["id"], "vip-outside-machine-network");
     assert_eq!(site.hands().json(&["get", "infrastructure", "cluster"]).unwrap(), before);
     let text = words(&site.fix(&["vip-outside-machine-network"]));
@@ -87,7 +90,8 @@ fn carried_out(cluster: &mut Cluster) {
     assert_eq!(session["outcome"], "fixed");
     assert!(networks(&site.hands()).to_string().contains(SUBNET));
     // What was there is kept, for its owner only.
-    let kept = site.state().join("sessions").join(&digest).join("kept/01-Infrastructure-cluster.json");
+    let kept =
+        site.state().join("sessions").join(&digest).join("kept/01-Infrastructure-cluster.json");
     let mode = fs_err::metadata(&kept).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let copy: Value = serde_json::from_slice(&fs_err::read(&kept).unwrap()).unwrap();
@@ -128,7 +132,9 @@ fn held(cluster: &mut Cluster) {
     let site = Site::new(cluster);
     let digest = digest(&site.plan(&[]));
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.000000Z").to_string();
-    let lease = format!("apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: plimsoll-fix, namespace: kube-system}}\nspec: {{holderIdentity: somebody, leaseDurationSeconds: 120, renewTime: \"{now}\"}}\n");
+    let lease = format!(
+        "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: plimsoll-fix, namespace: kube-system}}\nspec: {{holderIdentity: somebody, leaseDurationSeconds: 120, renewTime: \"{now}\"}}\n"
+    );
     cluster.server.kubectl(&["apply", "-f", "-"], &lease).unwrap();
     let done = site.fix(&["--apply", &digest]);
     assert_eq!(done.status.code(), Some(5), "{}", words(&done));
@@ -197,7 +203,10 @@ fn worse(cluster: &mut Cluster) {
     let actor = Actor::start(site.hands(), |hands| {
         network_operator(hands);
         let Some(found) = hands.json(&["get", "infrastructure", "cluster"]) else { return };
-        if found["spec"]["platformSpec"]["baremetal"]["machineNetworks"].to_string().contains(SUBNET) {
+        if found["spec"]["platformSpec"]["baremetal"]["machineNetworks"]
+            .to_string()
+            .contains(SUBNET)
+        {
             hands.condition("ingress", "Degraded", "True", "the routers lost their address");
             hands.condition("ingress", "Available", "False", "the routers lost their address");
         }
@@ -214,7 +223,18 @@ fn worse(cluster: &mut Cluster) {
 fn the_api_goes(cluster: &mut Cluster) {
     let site = Site::new(cluster);
     let digest = digest(&site.plan(&[]));
-    let mut child = site.begin(&["--apply", &digest, "--dwell", "1", "--settle", "5", "--request-timeout", "3", "--timeout", "10"]);
+    let mut child = site.begin(&[
+        "--apply",
+        &digest,
+        "--dwell",
+        "1",
+        "--settle",
+        "5",
+        "--request-timeout",
+        "3",
+        "--timeout",
+        "10",
+    ]);
     let journal = site.journal(&digest);
     wait_for("the step", LONG, || {
         fs_err::read_to_string(&journal).unwrap_or_default().contains("\"did\"")
