@@ -21,7 +21,7 @@ fn now() -> Time {
 
 fn patience() -> Patience {
     let long = Duration::from_secs(20);
-    Patience { connect: long, request: long, total: Duration::from_secs(120) }
+    Patience { connect: long, request: long, total: Duration::from_secs(120), until: None }
 }
 
 /// A tree whose system can be reset, with these kinds.
@@ -61,6 +61,7 @@ fn step(action: Action) -> Step {
         target: Where::Bmc { host: "worker-9".into() },
         diff: Vec::new(),
         require: Vec::new(),
+        unless: Vec::new(),
         expect: Vec::new(),
         undo: Undo::Reverse,
         blast: 3,

@@ -40,6 +40,7 @@ pub fn step(number: usize, action: Action) -> Step {
         target: Where::Node { name: "master-1".into() },
         diff: Vec::new(),
         require: Vec::new(),
+        unless: Vec::new(),
         expect: Vec::new(),
         undo: Undo::Restore,
         blast: 3,
