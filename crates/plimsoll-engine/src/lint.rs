@@ -41,10 +41,6 @@ pub fn problems(pack: &Pack, files: &[PackFile], commands: &[&str]) -> Vec<LoadE
             if state.recovery.is_empty() {
                 lacks("recovery");
             }
-            let unwritten = state.recovery.iter().filter(|one| pack.repair(&one.repair).is_none());
-            for recovery in unwritten {
-                lacks(&format!("repair '{}' in a repair.yaml", recovery.repair));
-            }
             if !pack.checks.iter().any(|check| check.state == *number) {
                 lacks("check");
             }

@@ -43,6 +43,8 @@ static SECRETS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             "${1}[redacted]",
         ),
         (r#"(\bauth\\*"\s*:\s*\\*")[^"\\]+"#.into(), "${1}[redacted]"),
+        // Of a password with a slash in it, Go takes the first part for a port.
+        (r#"(invalid port \\*")[^"\\]+"#.into(), "${1}[redacted]"),
     ];
     rules.into_iter().map(|(pattern, with): (String, _)| (compiled(&pattern), with)).collect()
 });

@@ -52,7 +52,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "plimsoll-rig",
         ],
     ),
-    ("plimsoll-repair", &["plimsoll-engine", "plimsoll-model"]),
+    ("plimsoll-repair", &["plimsoll-engine", "plimsoll-model", "plimsoll-yaml"]),
     ("plimsoll-rig", &["plimsoll-model", "plimsoll-sources", "plimsoll-yaml"]),
     ("plimsoll-lab", &["plimsoll-model", "plimsoll-sources", "plimsoll-yaml"]),
     (

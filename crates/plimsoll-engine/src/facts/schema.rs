@@ -1,3 +1,4 @@
+// Long because it is one table.
 //! Every kind, fact and relation that a pack may name. A typo in a pack is a load error because of
 //! this table; without it, a misspelt fact would silently be unknown.
 

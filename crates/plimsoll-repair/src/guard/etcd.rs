@@ -30,7 +30,8 @@ impl Members {
             _ => None,
         };
         if let (Some(all), Some(well)) = (number("etcdMembers"), number("etcdHealthy")) {
-            return Some(Self { all, well });
+            // Who answers and is no member does not vote.
+            return Some(Self { all, well: well.min(all) });
         }
         let operator = EntityId::cluster_scoped("ClusterOperator", "etcd");
         let said = crate::condition::fact(base, &operator, "details.EtcdMembersAvailable")?;
