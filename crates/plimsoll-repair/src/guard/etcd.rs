@@ -84,7 +84,7 @@ fn takes(scene: &Scene) -> Takes {
             let unpauses = || about("/spec/paused", &|value| value != &serde_json::json!(true));
             let switches_off =
                 || about("/spec/online", &|value| value == &serde_json::json!(false));
-            let reboots = || operations.iter().any(|one| super::hosts::asks_for_reboot(one));
+            let reboots = || operations.iter().any(super::hosts::asks_for_reboot);
             match object.kind.as_str() {
                 "MachineConfigPool" if object.name == "master" && unpauses() => Takes::Masters,
                 "BareMetalHost" if switches_off() || reboots() => {

@@ -213,7 +213,7 @@ pub fn metal3_after_its_dependencies(scene: &Scene) -> Vec<String> {
             || scene.text(&operator, "degraded.status") == Some("True")
     };
     let names = ["etcd", "kube-apiserver", "kube-controller-manager"];
-    let bad: Vec<&str> = names.into_iter().filter(|name| is_bad(&name)).collect();
+    let bad: Vec<&str> = names.into_iter().filter(is_bad).collect();
     match bad.is_empty() {
         true => Vec::new(),
         false => vec![format!(

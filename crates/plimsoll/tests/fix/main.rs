@@ -7,6 +7,7 @@
 mod support;
 
 mod actor;
+#[allow(dead_code, reason = "trials of readings use more of it")]
 #[path = "../live/cluster.rs"]
 mod cluster;
 mod machine_network;
