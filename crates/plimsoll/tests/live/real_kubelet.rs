@@ -218,7 +218,10 @@ fn without_its_kubelet_the_rest_is_read(server: &ApiServer, why: &str) {
     let (diagnosis, files) = read(server);
     let took = begun.elapsed();
     assert!(took < 3 * PATIENCE, "{took:?}");
-    assert!(files.contains_key("capture/cluster-scoped-resources/core/nodes.yaml"), "{files:#?}");
+    assert!(
+        files.contains_key("capture/cluster-scoped-resources/core/nodes/master-0.yaml"),
+        "{files:#?}"
+    );
     assert!(!files.keys().any(|path| path.ends_with(".log")), "{:#?}", files.keys());
     let gaps =
         ["4 logs of pods on master-0", "journals of master-0"].map(|what| format!("{what}: {why}"));
