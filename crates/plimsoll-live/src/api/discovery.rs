@@ -10,7 +10,8 @@ use super::plan::Want;
 use crate::gaps::Gaps;
 
 const JSON: &str = "application/json";
-const AT_ONCE: usize = 8;
+/// As many as lists are read at once later: each more is another connection, with certificates of its own.
+const AT_ONCE: usize = 4;
 
 /// A resource as the cluster offers it.
 #[derive(Clone, Debug)]

@@ -93,7 +93,7 @@ fn main() -> Result<()> {
     let bytes = ours.received as f64 / theirs.received as f64;
     let wall = ours.wall / theirs.wall;
     say(&format!(
-        "bytes {bytes:.2}x of kubectl (bar {BYTES_BAR}), wall {wall:.2}x (bar {WALL_BAR}), peak {:.0} MiB (bar {MEMORY_BAR})",
+        "bytes {bytes:.3}x of kubectl (bar {BYTES_BAR}), wall {wall:.2}x (bar {WALL_BAR}), peak {:.0} MiB (bar {MEMORY_BAR})",
         ours.memory
     ));
     if bytes > BYTES_BAR || wall > WALL_BAR || ours.memory > MEMORY_BAR {
