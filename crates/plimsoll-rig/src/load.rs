@@ -190,7 +190,7 @@ fn folder_of(group: &str, plural: &str) -> String {
     }
 }
 
-fn value(node: &Node) -> Value {
+pub(crate) fn value(node: &Node) -> Value {
     match &node.kind {
         Kind::Null => Value::Null,
         Kind::Bool(plain) => (*plain).into(),
