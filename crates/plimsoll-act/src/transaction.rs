@@ -385,9 +385,8 @@ impl Transaction<'_> {
             }
             Err(_) => None,
         };
-        // Once may be chance.
-        let first = worse(self.world.look());
-        if first.is_some() {
+        // Who stops it wants nothing more to be changed. And once may be chance.
+        if !self.consent.wants_to_stop() && worse(self.world.look()).is_some() {
             std::thread::sleep(self.pace.poll);
             if let Some(why) = worse(self.world.look()) {
                 return self.roll_back_from(&format!("{says}; {why}"));

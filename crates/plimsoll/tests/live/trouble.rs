@@ -388,7 +388,9 @@ fn killed_after_some_answers(cluster: &mut Cluster) {
 fn a_list_that_changes(cluster: &mut Cluster) {
     cluster.load(&base());
     let forget = cluster.server.etcd.forgetter();
-    let (account, files) = through_with(cluster, Patience { page: 2, ..PATIENCE }, move |path| {
+    // Hundreds of requests, none of which is to fail for another reason.
+    let patience = Patience { page: 2, request: Duration::from_secs(20), ..PATIENCE };
+    let (account, files) = through_with(cluster, patience, move |path| {
         if path.contains("/nodes?") && path.contains("continue=") {
             forget().unwrap();
         }
@@ -408,11 +410,11 @@ const A_LOG: &str = "/log?container=";
 /// Longer than a request may take, but it comes.
 fn a_log_that_comes_slowly(cluster: &mut Cluster) {
     cluster.load(&base());
-    let patience = Patience { request: Duration::from_secs(2), ..PATIENCE };
+    let patience = Patience { request: Duration::from_secs(5), ..PATIENCE };
     let slowed = AtomicUsize::new(0);
     let (account, files) = through_with(cluster, patience, move |path| {
         match path.contains(A_LOG) && slowed.fetch_add(1, Ordering::Relaxed) == 0 {
-            true => Fault::Slowly(5, Duration::from_millis(700)),
+            true => Fault::Slowly(4, Duration::from_secs(2)),
             false => Fault::None,
         }
     });
