@@ -81,17 +81,8 @@ fn live(args: &Live) -> Result<()> {
         Some(binary) => binary.clone(),
         None => release_build()?,
     };
-    let mut command = shell::cargo();
-    command.args([
-        "run",
-        "--quiet",
-        "--locked",
-        "--package",
-        "plimsoll-rig",
-        "--bin",
-        "bench-live",
-    ]);
-    command.arg("--").arg(plimsoll);
+    let mut command = shell::product("bench-live")?;
+    command.arg(plimsoll);
     command.args([args.nodes.to_string(), args.pods.to_string(), args.rounds.to_string()]);
     shell::run(&mut command)
 }

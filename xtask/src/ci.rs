@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bench, fuzz, generate, score, shell, tidy};
+use crate::{bench, fuzz, generate, score, shell, tests, tidy};
 
 const CARGO_DENY: &str = "0.20.2";
 const FUZZ_SECONDS: u64 = 10;
@@ -20,7 +20,7 @@ const STEPS: &[Step] = &[
     ("rustfmt", rustfmt),
     ("house rules (tidy)", tidy::run),
     ("clippy, warnings are errors", clippy),
-    ("tests", tests),
+    ("tests", tests::run),
     ("accuracy on the incident corpus, with its floors", || score::run(&[])),
     ("generated files are current", || generate::run(true)),
     ("licences, bans and sources of dependencies", dependencies),
@@ -110,10 +110,6 @@ fn clippy() -> Result<()> {
     shell::run(shell::cargo().args(args).args(["-D", "warnings"]))
 }
 
-fn tests() -> Result<()> {
-    shell::run(shell::cargo().args(["test", "--workspace", "--locked"]))
-}
-
 /// The advisory database lives on GitHub. Where only registries can be reached, the rest is checked.
 fn dependencies() -> Result<()> {
     let deny = cargo_deny()?;
@@ -159,7 +155,7 @@ fn fuzz_parsers() -> Result<()> {
 
 /// With the binary that the tests built: bars need a release build and a quiet machine.
 fn bench_smoke() -> Result<()> {
-    shell::run(shell::cargo().args(["build", "--locked", "--quiet", "-p", "plimsoll"]))?;
+    let plimsoll = shell::product("plimsoll")?;
     bench::run(&bench::Args {
         what: None,
         size: bench::Size(64 << 20),
@@ -167,6 +163,6 @@ fn bench_smoke() -> Result<()> {
         keep: None,
         bars: false,
         curve: false,
-        binary: Some("target/debug/plimsoll".into()),
+        binary: Some(plimsoll.get_program().into()),
     })
 }

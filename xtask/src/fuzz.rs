@@ -2,6 +2,8 @@
 //! nightly toolchain nor cargo-fuzz is needed.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -37,16 +39,28 @@ pub fn run(args: &Args) -> Result<()> {
         None => targets(&args.skip)?,
     };
     build(&targets)?;
-    let mut failed = Vec::new();
-    for target in &targets {
-        match fuzz(target, args.seconds) {
-            Ok(summary) => println!("{target:12} {summary}"),
-            Err(error) => {
-                println!("{target:12} FAILED\n{error:#}");
-                failed.push(target.as_str());
-            }
+    // A target is one thread, and there are two cores at least.
+    let failed = Mutex::new(Vec::new());
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    match fuzz(target, args.seconds) {
+                        Ok(summary) => println!("{target:16} {summary}"),
+                        Err(error) => {
+                            println!("{target:16} FAILED\n{error:#}");
+                            failed
+                                .lock()
+                                .unwrap_or_else(PoisonError::into_inner)
+                                .push(target.as_str());
+                        }
+                    }
+                }
+            });
         }
-    }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     if !failed.is_empty() {
         bail!("fuzzing failed: {}", failed.join(", "));
     }

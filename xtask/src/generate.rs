@@ -24,7 +24,7 @@ pub fn run(check: bool) -> Result<()> {
     let root = shell::root();
     let mut files = schemas()?;
     files.extend(pages()?);
-    files.push(("docs/facts.md".into(), shell::output(knowledge().arg("facts"))?));
+    files.push(("docs/facts.md".into(), shell::output(knowledge()?.arg("facts"))?));
     let mut stale: Vec<String> = Vec::new();
     for (path, text) in files.iter().filter(|(path, text)| !is_current(&root, path, text)) {
         if !check {
@@ -67,16 +67,16 @@ fn schemas() -> Result<Vec<(String, String)>> {
     schemas.into_iter().map(file).collect()
 }
 
-fn knowledge() -> Command {
-    let mut plimsoll = shell::cargo();
-    plimsoll.args(["run", "--quiet", "--locked", "-p", "plimsoll", "--", "knowledge"]);
-    plimsoll
+fn knowledge() -> Result<Command> {
+    let mut plimsoll = shell::product("plimsoll")?;
+    plimsoll.arg("knowledge");
+    Ok(plimsoll)
 }
 
 /// The reference of the built-in pack, written by the product itself.
 fn pages() -> Result<Vec<(String, String)>> {
     let folder = tempfile::tempdir()?;
-    shell::run(knowledge().arg("pages").arg(folder.path()))?;
+    shell::run(knowledge()?.arg("pages").arg(folder.path()))?;
     let mut pages = Vec::new();
     for entry in fs::read_dir(folder.path())? {
         let entry = entry?;

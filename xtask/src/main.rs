@@ -12,6 +12,7 @@ mod generate;
 mod new_case;
 mod score;
 mod shell;
+mod tests;
 mod tidy;
 
 use std::process::ExitCode;
@@ -23,6 +24,8 @@ use clap::Parser;
 enum Verb {
     /// Install what the tests need, then run every check.
     Ci,
+    /// Run every test of the workspace, two programs at a time.
+    Test,
     /// Check the house rules that no other tool checks.
     Tidy,
     /// Write the folder of a new failure mode: `<area>/<id>`.
@@ -48,6 +51,7 @@ enum Verb {
 fn main() -> ExitCode {
     let done = match Verb::parse() {
         Verb::Ci => ci::run(),
+        Verb::Test => tests::run(),
         Verb::Tidy => tidy::run(),
         Verb::NewCase { case } => new_case::run(&shell::root(), &case),
         Verb::Gen { check } => generate::run(check),

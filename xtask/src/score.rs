@@ -5,7 +5,5 @@ use anyhow::Result;
 use crate::shell;
 
 pub fn run(args: &[String]) -> Result<()> {
-    let mut command = shell::cargo();
-    command.args(["run", "--quiet", "--locked", "--package", "plimsoll-score", "--"]).args(args);
-    shell::run(&mut command)
+    shell::run(shell::product("plimsoll-score")?.args(args))
 }

@@ -22,6 +22,16 @@ pub fn cargo() -> Command {
     command("cargo")
 }
 
+/// A program of the workspace, built as the tests build it: with fewer packages selected, Cargo would choose
+/// other features and build every dependency again.
+pub fn product(name: &str) -> Result<Command> {
+    run(cargo().args(["build", "--workspace", "--tests", "--bins", "--locked", "--quiet"]))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = target.unwrap_or_else(|| root().join("target"));
+    let program = target.join("debug").join(name);
+    Ok(command(&program.to_string_lossy()))
+}
+
 /// Runs to the end with our own output; anything but success is an error that names the command.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", line(command)))?;

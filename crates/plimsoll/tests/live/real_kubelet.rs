@@ -23,7 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const SLOW: &str = r#"{"level":"warn","caller":"wal/wal.go:805","msg":"slow fdatasync","took":"1.23s","expected-duration":"1s"}"#;
 const FIRST: &str = r#"{"level":"fatal","caller":"etcdmain/etcd.go:204","msg":"discovery failed"}"#;
 /// Of one there is an object; of the other there is none, and only metadata is asked for.
-const KINDS: [&str; 2] = ["name: clusteroperators.config", "name: machineconfigs.machineconfig"];
+const KINDS: [&str; 2] =
+    ["\"name\":\"clusteroperators.config", "\"name\":\"machineconfigs.machineconfig"];
 const LOGS: &str = "capture/namespaces/openshift-etcd/pods/etcd-master-0";
 
 #[expect(clippy::print_stderr, reason = "what is not tried is told")]
