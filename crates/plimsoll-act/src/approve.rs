@@ -115,6 +115,7 @@ impl ApproveTarget<'_> {
         inventory.repairing.clone_from(&self.repairing);
         let all = self.api.block_on(requests::all(client)).map_err(trouble)?;
         let now = (self.clock)();
+        self.api.block_on(requests::ask_kubelets(client, &all, &mut inventory, now));
         let judged = request::judge_all(&all, &inventory, now);
         let is_meant = |(request, one): &(&Value, &request::Judgement)| {
             is_pending(request) && one.node.as_deref() == Some(node) && one.wave == Some(signer)

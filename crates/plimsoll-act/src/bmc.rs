@@ -3,10 +3,15 @@
 
 use std::time::Duration;
 
-use plimsoll_bmc::{Hand, Machine, Patience, Switch, Target as Address, Unchanged};
-use plimsoll_model::Time;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use plimsoll_bmc::{Hand, Machine, Patience, Secret, Switch, Target as Address, Unchanged};
 use plimsoll_model::plan::{Action, Power, Step, sha256};
+use plimsoll_model::{EntityId, Time};
+use plimsoll_repair::resource;
+use serde_json::Value;
 
+use crate::api::Api;
 use crate::target::{Kept, Sight, Standing, Target, Trouble};
 
 /// For a machine to be on or off.
@@ -109,6 +114,38 @@ impl BmcTarget {
         self.with(async |hand, _| hand.switch(to, self.settles).await)?;
         Ok(format!("{} is {}", self.name, to.state()))
     }
+}
+
+/// The BMC behind a BareMetalHost. Its credentials are read for this and kept nowhere.
+pub fn bmc_of_cluster(api: &Api, host: &str) -> Result<Option<Address>, Trouble> {
+    const NAMESPACE: &str = "openshift-machine-api";
+    let of = |kind: &str, name: &str| {
+        let entity = EntityId::namespaced(kind, NAMESPACE, name);
+        match resource(&entity) {
+            Some(object) => api.get(&object),
+            None => Ok(None),
+        }
+    };
+    let Some(found) = of("BareMetalHost", host)? else { return Ok(None) };
+    let text = |path: &str| found.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let (address, named) = (text("/spec/bmc/address"), text("/spec/bmc/credentialsName"));
+    if address.is_empty() || named.is_empty() {
+        return Ok(None);
+    }
+    let secret = of("Secret", named)?.unwrap_or_default();
+    let value = |key: &str| {
+        let bytes = STANDARD.decode(secret["data"][key].as_str()?).ok()?;
+        let text = String::from_utf8(bytes).ok()?;
+        Some(text.trim_end_matches('\n').to_string()).filter(|text| !text.is_empty())
+    };
+    Ok(Some(Address {
+        name: host.into(),
+        address: address.into(),
+        username: value("username"),
+        password: value("password").map(Secret::new),
+        verify: found.pointer("/spec/bmc/disableCertificateVerification") != Some(&true.into()),
+        ca_pem: None,
+    }))
 }
 
 fn switch(to: Power) -> Switch {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fs_err::{File, OpenOptions};
 use plimsoll_model::Time;
-use plimsoll_model::session::{Entry, Event};
+use plimsoll_model::session::{Entry, Event, read_entries};
 
 /// Nothing is done that could not be written down first.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,8 @@ pub struct Unwritable(pub String);
 pub trait Log {
     fn entries(&self) -> &[Entry];
     fn append(&mut self, event: Event) -> Result<(), Unwritable>;
+    /// The clock that its lines are stamped with.
+    fn now(&self) -> Time;
 }
 
 pub struct Journal {
@@ -51,7 +53,8 @@ impl Journal {
     pub fn open(folder: &Path, clock: fn() -> Time) -> Result<Self, Unreadable> {
         let path = folder.join(FILE);
         let text = fs_err::read(&path)?;
-        let (entries, good) = read(&text, &path)?;
+        let tampered = |line| Unreadable::Tampered { path: path.clone(), line };
+        let (entries, good) = read_entries(&text).map_err(tampered)?;
         let file = OpenOptions::new().append(true).open(&path)?;
         if good < text.len() {
             file.set_len(good as u64)?;
@@ -59,24 +62,6 @@ impl Journal {
         }
         Ok(Self { file, entries, clock })
     }
-}
-
-/// Lines that are whole and follow each other, and how many bytes they take.
-fn read(text: &[u8], path: &Path) -> Result<(Vec<Entry>, usize), Unreadable> {
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut good = 0;
-    for line in text.split_inclusive(|byte| *byte == b'\n') {
-        let number = entries.len() as u64 + 1;
-        let tampered = || Unreadable::Tampered { path: path.into(), line: number };
-        let Some(whole) = line.strip_suffix(b"\n") else { break };
-        let entry: Entry = serde_json::from_slice(whole).map_err(|_| tampered())?;
-        if !entry.follows(entries.last()) {
-            return Err(tampered());
-        }
-        entries.push(entry);
-        good += line.len();
-    }
-    Ok((entries, good))
 }
 
 impl Log for Journal {
@@ -98,6 +83,10 @@ impl Log for Journal {
         }
         self.entries.push(entry);
         Ok(())
+    }
+
+    fn now(&self) -> Time {
+        (self.clock)()
     }
 }
 

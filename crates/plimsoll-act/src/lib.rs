@@ -18,7 +18,7 @@ mod transaction;
 pub use api::{Api, ApiTarget, Held, Lease, MANAGER, missing_rights};
 pub use approve::ApproveTarget;
 pub use ask::Refusal;
-pub use bmc::{BmcTarget, Identity};
+pub use bmc::{BmcTarget, Identity, bmc_of_cluster};
 pub use journal::{Journal, Log, Unreadable, Unwritable};
 pub use make::{LOCALHOST_KUBECONFIG, LOCALHOST_MAKER, Made, Reads, make, makers};
 pub use node::{NodeTarget, read_file};

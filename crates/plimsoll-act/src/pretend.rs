@@ -44,7 +44,7 @@ impl Targets for Pretend {
 fn wanted(step: &Step) -> BTreeMap<String, Value> {
     let place = match &step.target {
         Where::Node { name } => name.clone(),
-        Where::Bmc { host } => host.clone(),
+        Where::Bmc { host, .. } => host.clone(),
         _ => "here".into(),
     };
     let one = |name: String, value: Value| BTreeMap::from([(format!("{place}:{name}"), value)]);

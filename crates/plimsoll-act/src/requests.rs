@@ -1,10 +1,17 @@
 //! Certificate requests of kubelets: read with everything that says who is expected, and approved one by
 //! one. There is no call that approves more than one.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
 use http::Method;
 use kube::Client;
+use plimsoll_model::plan::Signer;
 use plimsoll_model::{Time, clip};
-use plimsoll_repair::request::{Inventory, is_pending, wave};
+use plimsoll_probe::{Bundle, Outcome, TlsProbe, Trust};
+use plimsoll_repair::request::{Inventory, Serving, is_pending, judge, wave};
 use serde_json::{Value, json};
 
 use crate::ask::{Refusal, ask, get, list};
@@ -52,6 +59,54 @@ pub async fn inventory(client: &Client) -> Result<Inventory, Refusal> {
         }
     }
     Ok(inventory)
+}
+
+const KUBELET_AUTHORITY: &str =
+    "/api/v1/namespaces/openshift-config-managed/configmaps/csr-controller-ca";
+const KUBELETS: &str = "kubelets";
+/// A kubelet that is there answers at once.
+const ANSWERS: Duration = Duration::from_secs(5);
+/// Kubelets that are asked at once; more requests than this are a flood, and judged without.
+const MOST_ASKED: usize = 64;
+
+/// What the kubelets that ask for a serving certificate serve today: a renewal is judged by it. Who cannot
+/// be asked from here is judged without.
+pub async fn ask_kubelets(
+    client: &Client,
+    requests: &[Value],
+    inventory: &mut Inventory,
+    now: Time,
+) {
+    let asks = |one: &&Value| is_pending(one) && wave(one) == Some(Signer::Serving);
+    let names = requests.iter().filter(asks).filter_map(|one| judge(one, inventory, now).node);
+    let names: BTreeSet<String> = names.collect();
+    let places = names.into_iter().filter_map(|name| {
+        let kubelet = inventory.node(&name)?.kubelet?;
+        Some((name, kubelet))
+    });
+    let places: Vec<(String, (IpAddr, u16))> = places.take(MOST_ASKED).collect();
+    if places.is_empty() {
+        return;
+    }
+    let authority = match get(client, KUBELET_AUTHORITY).await {
+        Ok(found) => found["data"]["ca-bundle.crt"].as_str().unwrap_or_default().to_string(),
+        Err(refusal) if refusal.code == Some(404) => return,
+        Err(refusal) => return inventory.gaps.push(format!("CA of kubelets: {refusal}")),
+    };
+    let bundles: Arc<[Bundle]> = [Bundle::from_pem(KUBELETS, authority.as_bytes())].into();
+    let mut asking = tokio::task::JoinSet::new();
+    for (name, (address, port)) in places {
+        let target = plimsoll_probe::Target::new(address.to_string(), port);
+        let probe = TlsProbe { target, name: None, bundles: bundles.clone() };
+        asking.spawn(async move { (name, probe.ask(ANSWERS, now).await.1) });
+    }
+    while let Some(answer) = asking.join_next().await {
+        let Ok((name, Outcome::Tls(tls))) = answer else { continue };
+        // A certificate that nobody proved to have the key of is only a text.
+        let (Some(pem), None) = (tls.chain.first(), &tls.ended) else { continue };
+        let trusted = tls.trust.get(KUBELETS) == Some(&Trust::Trusted);
+        inventory.serving.insert(name, Serving { pem: pem.clone(), trusted });
+    }
 }
 
 /// Approves this request as it was read: another one under its name, or one that somebody changed since,

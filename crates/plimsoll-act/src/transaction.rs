@@ -1,6 +1,7 @@
 //! One plan, carried out, gone on with, or taken back. What happens is decided by the journal and by
 //! what the targets show, never by what this process remembers.
 
+mod glass;
 mod history;
 mod undo;
 
@@ -106,12 +107,19 @@ impl Transaction<'_> {
     pub fn apply(&mut self) -> Result<Ended, Unwritable> {
         let progress = Progress::of(self.log.entries());
         let fresh = !progress.began;
+        if self.is_over_time() {
+            self.consent.hears("its time is over; taking it back");
+            return self.roll_back();
+        }
         self.consent.hears("diagnosing again: is the plan still true?");
         let before = match self.world.look() {
             Ok(look) => look,
             Err(why) => return Ok(Ended::Stale(format!("the cluster cannot be read: {why}"))),
         };
-        if let Some(why) = self.stale(&before.diagnosis, progress.touched()) {
+        // What a break-glass is seen by is a fault of its own, and expected.
+        let is_broken = self.plan.break_glass_minutes.is_some() && progress.touched();
+        if let Some(why) = self.stale(&before.diagnosis, progress.touched()).filter(|_| !is_broken)
+        {
             return Ok(Ended::Stale(why));
         }
         if fresh {
@@ -124,6 +132,7 @@ impl Transaction<'_> {
         }
         let halt = self.steps(&before);
         match halt {
+            Ok(()) if self.plan.break_glass_minutes.is_some() => self.hold_for_its_time(),
             Ok(()) => self.verify(&before.diagnosis),
             Err(Halt::Unwritable(error)) => Err(error),
             Err(halt) => self.stopped(halt, &before.diagnosis),
@@ -249,7 +258,10 @@ impl Transaction<'_> {
         }
         target.rehearse(step).map_err(|trouble| halt(number, trouble))?;
         if step.blast >= TYPED_FROM {
-            let name = touched_name(step, self.plan);
+            let mut name = touched_name(step, self.plan);
+            if self.plan.break_glass_minutes.is_some() {
+                name = format!("break-glass {name}");
+            }
             let is_it = |entry: &Entry| match &entry.event {
                 Event::Confirmed { name: known, .. } => *known == name,
                 _ => false,
@@ -428,7 +440,7 @@ fn touched_name(step: &Step, plan: &Plan) -> String {
     match &step.target {
         Where::Api(object) => object.name.clone(),
         Where::Node { name } => name.clone(),
-        Where::Bmc { host } => host.clone(),
+        Where::Bmc { host, .. } => host.clone(),
         Where::Nothing => plan.root.entity.name.clone(),
     }
 }

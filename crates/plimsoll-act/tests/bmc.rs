@@ -58,7 +58,7 @@ fn step(action: Action) -> Step {
         number: 1,
         title: String::new(),
         action,
-        target: Where::Bmc { host: "worker-9".into() },
+        target: Where::Bmc { host: "worker-9".into(), serial: None },
         diff: Vec::new(),
         require: Vec::new(),
         unless: Vec::new(),

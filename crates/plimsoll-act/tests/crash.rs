@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use plimsoll_act::{
-    Ended, Kept, Log, Pretend, Sight, Target, Targets, Transaction, Trouble, Unwritable,
+    Consent, Ended, Kept, Log, Pretend, Sight, Target, Targets, Transaction, Trouble, Unwritable,
 };
 use plimsoll_model::plan::{Plan, Step};
 use plimsoll_model::session::{Entry, Event, Outcome};
@@ -34,6 +34,10 @@ impl Log for DyingLog<'_> {
         }
         self.entries.push(Entry::after(self.entries.last(), Time::UNIX_EPOCH, event));
         Ok(())
+    }
+
+    fn now(&self) -> Time {
+        Time::UNIX_EPOCH
     }
 }
 
@@ -195,6 +199,9 @@ fn a_journal_that_cannot_be_written_stops_it_before_the_act() {
             self.0.push(Entry::after(self.0.last(), Time::UNIX_EPOCH, event));
             Ok(())
         }
+        fn now(&self) -> Time {
+            Time::UNIX_EPOCH
+        }
     }
     let plan = plan();
     let pretend = pretend();
@@ -211,4 +218,123 @@ fn a_journal_that_cannot_be_written_stops_it_before_the_act() {
     };
     assert!(transaction.apply().is_err());
     same(&pretend);
+}
+
+/// A journal whose clock stands where the test puts it.
+struct Clocked<'a> {
+    entries: &'a mut Vec<Entry>,
+    now: i64,
+}
+
+impl Log for Clocked<'_> {
+    fn entries(&self) -> &[Entry] {
+        self.entries
+    }
+
+    fn append(&mut self, event: Event) -> Result<(), Unwritable> {
+        self.entries.push(Entry::after(self.entries.last(), Time::UNIX_EPOCH, event));
+        Ok(())
+    }
+
+    fn now(&self) -> Time {
+        Time::from_second(self.now).unwrap()
+    }
+}
+
+/// Somebody who leaves while the glass is broken.
+struct Leaves;
+
+impl Consent for Leaves {
+    fn names(&self, _: &Step, name: &str) -> bool {
+        assert!(name.starts_with("break-glass "), "{name}");
+        true
+    }
+    fn did(&self, _: &Step) -> bool {
+        true
+    }
+    fn hears(&self, _: &str) {}
+    fn wants_to_stop(&self) -> bool {
+        LEAVES.with(Cell::get)
+    }
+}
+
+thread_local! {
+    static LEAVES: Cell<bool> = const { Cell::new(false) };
+}
+
+fn broken(pretend: &Pretend, plan: &Plan, entries: &mut Vec<Entry>, now: i64) -> Ended {
+    let world = Body { pretend, plan, gets_worse: true };
+    let targets = Dying { inner: pretend, acts: Cell::new(None) };
+    let mut log = Clocked { entries, now };
+    let mut transaction = Transaction {
+        plan,
+        targets: &targets,
+        world: &world,
+        consent: &Leaves,
+        log: &mut log,
+        pace: pace(),
+        break_glass: true,
+        by: "test".into(),
+    };
+    transaction.apply().unwrap()
+}
+
+#[test]
+fn what_was_broken_on_purpose_is_taken_back_when_its_time_is_over() {
+    let plan = Plan { break_glass_minutes: Some(30), ..plan() }.sealed();
+    let (pretend, mut entries) = (pretend(), Vec::new());
+    let ended = broken(&pretend, &plan, &mut entries, 1800);
+    assert!(matches!(ended, Ended::With(Outcome::RolledBack, _)), "{ended:?}");
+    same(&pretend);
+}
+
+#[test]
+fn who_leaves_is_told_by_when_and_the_next_life_takes_it_back() {
+    let plan = Plan { break_glass_minutes: Some(30), ..plan() }.sealed();
+    let (pretend, mut entries) = (pretend(), Vec::new());
+    let last = plan.steps.len();
+    let ended = broken_and_left(&pretend, &plan, &mut entries);
+    let Ended::With(Outcome::Stopped, says) = ended else { panic!("{ended:?}") };
+    assert!(says.contains("1970-01-01T00:30:00Z"), "{says}");
+    assert!(entries.iter().any(|entry| entry.event == Event::Holds { step: last }));
+    let ended = broken(&pretend, &plan, &mut entries, 1801);
+    assert!(matches!(ended, Ended::With(Outcome::RolledBack, _)), "{ended:?}");
+    same(&pretend);
+}
+
+/// Leaves when the last step holds.
+fn broken_and_left(pretend: &Pretend, plan: &Plan, entries: &mut Vec<Entry>) -> Ended {
+    struct Watching<'a> {
+        inner: Clocked<'a>,
+        last: usize,
+    }
+    impl Log for Watching<'_> {
+        fn entries(&self) -> &[Entry] {
+            self.inner.entries()
+        }
+        fn append(&mut self, event: Event) -> Result<(), Unwritable> {
+            LEAVES.with(|leaves| leaves.set(event == Event::Holds { step: self.last }));
+            self.inner.append(event)
+        }
+        fn now(&self) -> Time {
+            self.inner.now()
+        }
+    }
+    let world = Body { pretend, plan, gets_worse: true };
+    let targets = Dying { inner: pretend, acts: Cell::new(None) };
+    let last = plan.steps.len();
+    let mut log = Watching { inner: Clocked { entries, now: 0 }, last };
+    let mut transaction = Transaction {
+        plan,
+        targets: &targets,
+        world: &world,
+        consent: &Leaves,
+        log: &mut log,
+        pace: pace(),
+        break_glass: true,
+        by: "test".into(),
+    };
+    let ended = transaction.apply().unwrap();
+    LEAVES.with(|leaves| leaves.set(false));
+    ended
 }

@@ -13,7 +13,7 @@ use plimsoll_model::snapshot::{Gap, GapStatus};
 use plimsoll_model::{EntityId, FactBase, LogFile, LogOrigin, Snapshot, Value, clip, redact};
 
 use crate::ground::Grounded;
-use crate::pack::{Pack, Recovery, Role};
+use crate::pack::{Pack, Recovery, RepairRule, Role};
 use crate::predicate::Truth;
 use crate::rules::{Instance, Setting, States, bound, proof, shared};
 use crate::summary;
@@ -290,6 +290,7 @@ impl<'a> View<'a> {
                     ),
                     minutes: recovery.minutes,
                     blast: recovery.blast,
+                    by: self.inputs.pack.repair(&recovery.repair).map(RepairRule::done_by),
                 });
                 let root = Root {
                     id: rule.id.clone(),

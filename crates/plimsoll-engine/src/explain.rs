@@ -22,6 +22,10 @@ pub fn find(pack: &Pack, name: &str) -> Option<usize> {
     (pack.cases.iter().position(|case| case.id == name))
         .or_else(|| pack.state(name).map(|state| pack.states[state].case))
         .or_else(|| pack.states.iter().find(|state| repairs(state)).map(|state| state.case))
+        .or_else(|| {
+            let state = pack.repair(name)?.states.first()?;
+            pack.state(state).map(|state| pack.states[state].case)
+        })
         .or_else(|| pack.cases.iter().position(number))
 }
 
@@ -92,6 +96,7 @@ pub fn failure_mode(pack: &Pack, index: usize, page: Option<&str>) -> Option<Fai
         causes: edges(&|rule| of_case(rule.from)),
         checks: checks.map(|rule| check(pack, rule.state, rule)).collect(),
         symptoms: symptoms::of_case(pack, index),
+        repairs: Vec::new(),
     })
 }
 

@@ -101,3 +101,24 @@ fn a_slip_is_refused_where_it_stands() {
         assert!(told, "'{wrong}' in line {line}: {errors:?}");
     }
 }
+
+/// What breaks a rule is asked for: no recovery proposes it, and it says for how long and for what.
+#[test]
+fn a_break_glass_is_never_proposed() {
+    let repair = |keys: &str| {
+        let text = format!(
+            "repairs:\n- id: r\n  title: R\n{keys}  steps: [{{wait: w}}]\n  escalate: e\n  source: s\n"
+        );
+        let file = |path: &str, text: &str| PackFile { path: path.into(), text: text.into() };
+        Pack::load(&[file("p/a/case.yaml", RULES), file("p/a/repair.yaml", &text)])
+            .map(|pack| pack.repairs.len())
+            .map_err(|errors| errors.into_iter().map(|one| one.message).collect::<Vec<_>>())
+    };
+    assert_eq!(repair(""), Ok(1));
+    let refused = |keys: &str| repair(keys).unwrap_err();
+    assert_eq!(refused("  break-glass: 30\n  for: [a]\n").len(), 1, "a recovery names it");
+    assert!(refused("  break-glass: 30\n")[0].contains("says in 'for'"));
+    let long = refused("  break-glass: 600\n  for: [a]\n");
+    assert!(long.iter().any(|why| why == "'break-glass' is 1 to 60 minutes"), "{long:?}");
+    assert!(refused("  for: [nonsense]\n").iter().any(|why| why == "no state 'nonsense'"));
+}

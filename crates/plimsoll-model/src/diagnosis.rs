@@ -159,6 +159,22 @@ pub struct Repair {
     /// 0 read … 5 data or quorum.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub blast: Option<u8>,
+    /// Who does its steps; absent where no pack defines them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub by: Option<DoneBy>,
+}
+
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum DoneBy {
+    /// `plimsoll fix --apply`, at least in part.
+    Plimsoll,
+    /// A person, all of it.
+    Hand,
+    /// There is no repair; the plan says why.
+    Nobody,
 }
 
 #[derive(

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::diagnosis::{Cost, Verdict};
+use crate::diagnosis::{Cost, DoneBy, Verdict};
 
 pub const EXPLAIN_SCHEMA: &str = "plimsoll.explain/v1";
 pub const KNOWLEDGE_SCHEMA: &str = "plimsoll.knowledge/v1";
@@ -95,6 +95,59 @@ pub struct FailureMode {
     pub checks: Vec<CheckInfo>,
     /// Literal texts that speak for it.
     pub symptoms: Vec<Symptom>,
+    /// What the recoveries of its states name, step by step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repairs: Vec<RepairInfo>,
+}
+
+/// A repair before anybody needs it: `<name>` stands for what a plan fills in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RepairInfo {
+    pub id: String,
+    pub title: String,
+    pub by: DoneBy,
+    /// The highest of its steps, 0 read … 5 data or quorum.
+    pub blast: u8,
+    /// It may be done while an update or a rollout is going on.
+    pub during_rollout: bool,
+    /// It is never proposed: the user asks for it by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub break_glass_minutes: Option<u64>,
+    /// Why there are no steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub none: Option<String>,
+    pub steps: Vec<StepInfo>,
+    /// What only the user knows, as `--set` takes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<String>,
+    /// Names of the guards that judge its steps, as `docs/fix.md` lists them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guards: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub never: Vec<String>,
+    pub escalate: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepInfo {
+    pub title: String,
+    pub by_hand: bool,
+    pub blast: u8,
+    /// CEL: only where this holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// Conditions right before it, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only_if: Vec<String>,
+    /// It is left out where all of these hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_if: Vec<String>,
+    /// What must be seen after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub then: Vec<String>,
+    /// How it is taken back; absent where there is nothing to take back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<String>,
 }
 
 /// `case.md` by its headings, as Markdown. A missing section is empty.

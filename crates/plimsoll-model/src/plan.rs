@@ -39,6 +39,10 @@ pub struct Plan {
     /// It may be done while an update or a rollout is going on.
     #[serde(default)]
     pub during_rollout: bool,
+    /// It breaks a rule that otherwise holds, was asked for by name, and is taken back by itself after
+    /// so many minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub break_glass_minutes: Option<u64>,
     /// Empty where there is no repair; `none` says why.
     pub steps: Vec<Step>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,6 +110,9 @@ pub enum Target {
     },
     Bmc {
         host: String,
+        /// Nothing is done to a machine with another serial number.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        serial: Option<String>,
     },
     /// Somebody's hands, or nobody's: a step that only waits.
     Nothing,

@@ -162,3 +162,21 @@ impl Entry {
             && self.before == last.map(|last| last.hash.as_str()).unwrap_or_default()
     }
 }
+
+/// Lines of a journal that are whole and follow each other, and how many bytes they take; or the number of
+/// the first line that was changed. A last line that was cut off in writing is left out.
+pub fn read_entries(text: &[u8]) -> Result<(Vec<Entry>, usize), u64> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut good = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let number = entries.len() as u64 + 1;
+        let Some(whole) = line.strip_suffix(b"\n") else { break };
+        let entry: Entry = serde_json::from_slice(whole).map_err(|_| number)?;
+        if !entry.follows(entries.last()) {
+            return Err(number);
+        }
+        entries.push(entry);
+        good += line.len();
+    }
+    Ok((entries, good))
+}

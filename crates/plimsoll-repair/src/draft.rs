@@ -1,5 +1,7 @@
 //! A root and its repair → a plan without what only the objects themselves can tell.
 
+mod verbs;
+
 use std::collections::BTreeMap;
 
 use plimsoll_engine::pack::{ConditionRule, ContentRule, Each, RepairRule, StepRule, VerbRule};
@@ -7,13 +9,14 @@ use plimsoll_engine::predicate::{Predicate, Truth};
 use plimsoll_engine::{Pack, rules, summary};
 use plimsoll_model::diagnosis::{Diagnosis, Root, StateRef};
 use plimsoll_model::plan::{
-    Action, Condition, Content, Object, PLAN_SCHEMA, Permission, Plan, Power, Reason, Rehearsal,
-    Signer, Step, Target, Undo, UnitVerb, Verification,
+    Action, Condition, Content, Object, PLAN_SCHEMA, Plan, Reason, Step, Target, Verification,
 };
 use plimsoll_model::{Entity, EntityId, FactBase, Value as Fact};
 use serde_json::Value;
 
 use crate::resource::resource;
+pub(crate) use verbs::undo;
+use verbs::{equivalent, permissions, rehearsal, shown};
 
 /// Proofs that a plan quotes; the diagnosis has the rest.
 const PROOFS: usize = 3;
@@ -34,6 +37,10 @@ pub enum Unplanned {
     NoSuchRoot(Vec<String>),
     /// The pack names no repair of it, or one that no pack defines.
     NoRepair(StateRef),
+    /// It has no repair of that name; these it has.
+    NoSuchRepair(Vec<String>),
+    /// No pack knows a break-glass for it.
+    NoBreakGlass(StateRef),
 }
 
 /// Which root is meant.
@@ -84,7 +91,64 @@ pub fn draft(
     answers: &Answers,
 ) -> Result<Plan, Unplanned> {
     let named = root.repairs.first().ok_or_else(|| Unplanned::NoRepair(root.state()))?;
-    let rule = pack.repair(&named.id).ok_or_else(|| Unplanned::NoRepair(root.state()))?;
+    let rule = pack.repair(&named.id).filter(|rule| rule.break_glass.is_none());
+    let rule = rule.ok_or_else(|| Unplanned::NoRepair(root.state()))?;
+    Ok(written(rule, named.minutes, base, diagnosis, root, answers))
+}
+
+/// What nobody is offered: the plan for one root that breaks a rule for a while.
+pub fn draft_break_glass(
+    pack: &Pack,
+    base: &FactBase,
+    diagnosis: &Diagnosis,
+    root: &Root,
+    answers: &Answers,
+) -> Result<Plan, Unplanned> {
+    let is_for = |rule: &&RepairRule| rule.break_glass.is_some() && rule.states.contains(&root.id);
+    let rule = pack.repairs.iter().find(is_for);
+    let rule = rule.ok_or_else(|| Unplanned::NoBreakGlass(root.state()))?;
+    Ok(written(rule, None, base, diagnosis, root, answers))
+}
+
+/// Another repair of the root than the one that is proposed, by its name.
+pub fn draft_named(
+    pack: &Pack,
+    base: &FactBase,
+    diagnosis: &Diagnosis,
+    root: &Root,
+    answers: &Answers,
+    name: &str,
+) -> Result<Plan, Unplanned> {
+    let proposed = root.repairs.first().filter(|named| named.id == name);
+    let others = || {
+        let is_other = |rule: &&RepairRule| {
+            rule.break_glass.is_none()
+                && rule.states.contains(&root.id)
+                && root.repairs.first().is_none_or(|named| named.id != rule.id)
+        };
+        pack.repairs.iter().filter(is_other)
+    };
+    match proposed {
+        Some(_) => draft(pack, base, diagnosis, root, answers),
+        None => match others().find(|rule| rule.id == name) {
+            Some(rule) => Ok(written(rule, None, base, diagnosis, root, answers)),
+            None => {
+                let known = root.repairs.iter().map(|named| named.id.clone());
+                let known = known.chain(others().map(|rule| rule.id.clone()));
+                Err(Unplanned::NoSuchRepair(known.collect()))
+            }
+        },
+    }
+}
+
+fn written(
+    rule: &RepairRule,
+    minutes: Option<u64>,
+    base: &FactBase,
+    diagnosis: &Diagnosis,
+    root: &Root,
+    answers: &Answers,
+) -> Plan {
     let writer = Writer { base, root, answers, entity: base.entities.get(&root.entity) };
     let mut hindrances = Vec::new();
     let mut steps = Vec::new();
@@ -99,7 +163,7 @@ pub fn draft(
         step.number = number;
     }
     let blast = steps.iter().map(|step| step.blast).max().unwrap_or(0);
-    Ok(Plan {
+    Plan {
         schema: PLAN_SCHEMA.into(),
         digest: String::new(),
         made_for: diagnosis.generated_for,
@@ -114,16 +178,17 @@ pub fn draft(
             evidence: root.evidence.iter().take(PROOFS).cloned().collect(),
         },
         roots: diagnosis.roots.iter().map(Root::state).collect(),
-        minutes: named.minutes,
+        minutes,
         blast,
         during_rollout: rule.during_rollout,
+        break_glass_minutes: rule.break_glass,
         steps,
         none: rule.none.as_deref().map(|text| writer.told(text)),
         hindrances,
         verify: verification(rule, &writer),
         never: rule.never.iter().map(|text| writer.told(text)).collect(),
         escalate: Some(writer.told(&rule.escalate)),
-    })
+    }
 }
 
 /// Two nodes may lack the same config, and one node may have asked ten times.
@@ -285,11 +350,13 @@ impl<'w> Writer<'w> {
                 let action = Action::Unit { unit: text(unit)?, verb: *verb };
                 (action, Target::Node { name: text(node)? })
             }
-            VerbRule::Power { host, to } => {
-                (Action::Power { to: *to }, Target::Bmc { host: text(host)? })
+            VerbRule::Power { host, serial, to } => {
+                let serial = serial.as_ref().map(text).transpose()?;
+                (Action::Power { to: *to }, Target::Bmc { host: text(host)?, serial })
             }
-            VerbRule::EjectMedia { host } => {
-                (Action::EjectMedia, Target::Bmc { host: text(host)? })
+            VerbRule::EjectMedia { host, serial } => {
+                let serial = serial.as_ref().map(text).transpose()?;
+                (Action::EjectMedia, Target::Bmc { host: text(host)?, serial })
             }
         };
         let title = match action {
@@ -370,164 +437,5 @@ impl<'w> Writer<'w> {
             Ok(Condition { on, that, says, within: rule.within })
         };
         rules.iter().map(one).collect()
-    }
-}
-
-/// What is known of a change before the object is.
-fn shown(action: &Action, target: &Target) -> Vec<String> {
-    let node = match target {
-        Target::Node { name } => name.as_str(),
-        _ => "",
-    };
-    match action {
-        Action::Patch { operations, .. } => {
-            operations.iter().map(|operation| format!("~ {operation}")).collect()
-        }
-        Action::WriteFile { path, mode, content: Content::Maker { maker, .. } } => {
-            vec![format!("~ {node}:{path} (mode {mode:04o}), made by {maker}")]
-        }
-        Action::WriteFile { path, mode, .. } => vec![format!("~ {node}:{path} (mode {mode:04o})")],
-        Action::Retire { paths } => paths.iter().map(|path| format!("- {node}:{path}")).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn undo(action: &Action, target: &Target) -> Undo {
-    let nothing = |because: &str| Undo::Nothing { because: because.into() };
-    let impossible = |because: &str| Undo::Impossible { because: because.into() };
-    match action {
-        // The reverse operations need the object as it is.
-        Action::Patch { .. } => Undo::Patch { operations: Vec::new() },
-        Action::Create { .. } => Undo::Delete,
-        Action::Fill { .. } | Action::WriteFile { .. } | Action::Retire { .. } => Undo::Restore,
-        Action::Delete => match target {
-            Target::Api(object) if object.kind == "Pod" => {
-                nothing("whoever made the pod makes it again")
-            }
-            _ => Undo::Restore,
-        },
-        Action::Approve { .. } => {
-            impossible("a certificate that was issued stays valid until it ends")
-        }
-        Action::Unit { verb: UnitVerb::Restart, .. } => nothing("a restart leaves nothing behind"),
-        Action::Unit { .. } | Action::Power { .. } => Undo::Reverse,
-        Action::EjectMedia => impossible("what was in the drive is known to its owner only"),
-        Action::Wait => nothing("it only waits"),
-        Action::Hand { .. } => impossible("what was done by hand is taken back by hand"),
-    }
-}
-
-/// Of the step and of its undo.
-fn permissions(action: &Action, target: &Target) -> Vec<Permission> {
-    let signing = |verb: &str, group: &str, resource: &str, name: Option<&str>| Permission {
-        verb: verb.into(),
-        group: group.into(),
-        resource: resource.into(),
-        namespace: None,
-        name: name.map(str::to_string),
-    };
-    if let Action::Approve { signer, .. } = action {
-        let group = "certificates.k8s.io";
-        let name = match signer {
-            Signer::Client => "kubernetes.io/kube-apiserver-client-kubelet",
-            Signer::Serving => "kubernetes.io/kubelet-serving",
-        };
-        return vec![
-            signing("list", group, "certificatesigningrequests", None),
-            signing("update", group, "certificatesigningrequests/approval", None),
-            signing("approve", group, "signers", Some(name)),
-        ];
-    }
-    let Target::Api(object) = target else { return Vec::new() };
-    let verbs: &[&str] = match action {
-        Action::Patch { .. } => &["get", "patch"],
-        Action::Create { .. } => &["get", "create", "delete"],
-        Action::Fill { .. } => &["get", "patch", "create", "delete"],
-        Action::Delete => &["get", "delete", "create"],
-        _ => &["get"],
-    };
-    let of_subresource = match action {
-        Action::Patch { subresource: Some(name), .. } => Some(name),
-        _ => None,
-    };
-    let one = |verb: &&str| {
-        let resource = match of_subresource {
-            Some(name) if *verb == "patch" => format!("{}/{name}", object.plural),
-            _ => object.plural.clone(),
-        };
-        Permission {
-            verb: (*verb).into(),
-            group: object.group.clone(),
-            resource,
-            namespace: object.namespace.clone(),
-            // Rights to make something cannot be tied to a name.
-            name: (*verb != "create").then(|| object.name.clone()),
-        }
-    };
-    verbs.iter().map(one).collect()
-}
-
-fn rehearsal(action: &Action) -> Rehearsal {
-    let impossible = |because: &str| Rehearsal::Impossible { because: because.into() };
-    match action {
-        Action::Patch { .. } | Action::Create { .. } | Action::Delete | Action::Fill { .. } => {
-            Rehearsal::Server
-        }
-        Action::Approve { .. } => impossible("the request may not be there yet"),
-        Action::WriteFile { .. } | Action::Retire { .. } | Action::Unit { .. } => {
-            impossible("a node has no dry run")
-        }
-        Action::Power { .. } | Action::EjectMedia => impossible("a BMC has no dry run"),
-        Action::Wait => impossible("it only waits"),
-        Action::Hand { .. } => impossible("a person does it"),
-    }
-}
-
-/// The same for who does it by hand.
-fn equivalent(action: &Action, target: &Target) -> Vec<String> {
-    let of = |object: &Object| match &object.namespace {
-        Some(namespace) => format!("-n {namespace} {}/{}", object.plural, object.name),
-        None => format!("{}/{}", object.plural, object.name),
-    };
-    let on = |node: &str, command: &str| vec![format!("ssh core@{node} sudo {command}")];
-    match (action, target) {
-        (Action::Patch { subresource, operations }, Target::Api(object)) => {
-            let patch = Value::Array(operations.clone());
-            let sub = subresource.as_ref().map(|name| format!(" --subresource={name}"));
-            let sub = sub.unwrap_or_default();
-            vec![format!("oc patch {} --type=json{sub} -p '{patch}'", of(object))]
-        }
-        (Action::Delete, Target::Api(object)) => vec![format!("oc delete {}", of(object))],
-        (Action::Create { content: Content::Plan { .. } }, Target::Api(object)) => {
-            vec![format!("oc create -f {}.yaml", object.name)]
-        }
-        (Action::Approve { node, .. }, _) => vec![
-            "oc get csr   # the one of this node, read as `plimsoll csr` does".into(),
-            format!("oc adm certificate approve NAME   # of {node}, by name, never in bulk"),
-        ],
-        (Action::Unit { unit, verb }, Target::Node { name }) => {
-            let verb = match verb {
-                UnitVerb::Start => "start",
-                UnitVerb::Stop => "stop",
-                UnitVerb::Restart => "restart",
-            };
-            on(name, &format!("systemctl {verb} {unit}"))
-        }
-        (Action::Retire { paths }, Target::Node { name }) => {
-            let paths = paths.join(" ");
-            on(
-                name,
-                &format!(
-                    "sh -c 'mkdir -p /var/lib/plimsoll/aside && mv {paths} /var/lib/plimsoll/aside/'"
-                ),
-            )
-        }
-        (Action::Power { to }, Target::Bmc { host }) => {
-            let kind = if *to == Power::On { "On" } else { "ForceOff" };
-            vec![format!(
-                "curl -u USER -X POST https://BMC_OF_{host}/redfish/v1/Systems/ID/Actions/ComputerSystem.Reset -d '{{\"ResetType\": \"{kind}\"}}'"
-            )]
-        }
-        _ => Vec::new(),
     }
 }

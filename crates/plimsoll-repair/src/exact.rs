@@ -34,6 +34,12 @@ pub fn exact(mut plan: Plan, observed: &Observed) -> Plan {
 fn exact_step(step: &mut Step, observed: &Observed, current: &mut Observed) -> Result<(), String> {
     let Target::Api(object) = &mut step.target else { return Ok(()) };
     let entity = object.entity();
+    // Whoever makes all of it makes it where it is not, too.
+    if let (Action::Fill { content: content @ Content::Maker { .. } }, Some(None)) =
+        (&step.action, current.get(&entity))
+    {
+        step.action = Action::Create { content: content.clone() };
+    }
     let Some(before) = current.get(&entity).cloned() else {
         // Requests to be signed come to be while the plan is carried out.
         return match step.action {
@@ -189,6 +195,34 @@ fn lines(sign: char, path: &str, value: &Value) -> Vec<String> {
             let short: String = text.chars().take(SHOWN).collect();
             let more = if short.len() < text.len() { "…" } else { "" };
             vec![format!("{sign} {path}: {short}{more}")]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What is not there cannot be filled, but made: rights and undo are those of a creation.
+    #[test]
+    fn a_fill_by_a_maker_makes_what_is_not_there() {
+        let step = json!({
+            "number": 1, "title": "", "blast": 2,
+            "action": {"do": "fill", "content": {"from": "maker", "maker": "m", "inputs": null}},
+            "target": {"in": "api", "group": "", "version": "v1", "plural": "secrets",
+                "kind": "Secret", "namespace": "n", "name": "s"},
+            "undo": {"by": "restore"}, "rehearsal": {"by": "server"},
+        });
+        let secret = EntityId::namespaced("Secret", "n", "s");
+        let there = json!({"metadata": {"name": "s", "uid": "u", "resourceVersion": "1"}});
+        for (seen, undo) in [(None, Undo::Delete), (Some(there), Undo::Restore)] {
+            let mut step: Step = serde_json::from_value(step.clone()).unwrap();
+            let makes = seen.is_none();
+            let observed = Observed::from([(secret.clone(), seen)]);
+            exact_step(&mut step, &observed, &mut observed.clone()).unwrap();
+            assert_eq!(matches!(step.action, Action::Create { .. }), makes);
+            assert_eq!(step.undo, undo);
         }
     }
 }

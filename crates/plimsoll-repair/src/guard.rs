@@ -9,7 +9,7 @@ mod hosts;
 mod objects;
 mod order;
 
-use plimsoll_model::plan::{Plan, Step};
+use plimsoll_model::plan::{Action, Plan, Step, Target};
 use plimsoll_model::{Diagnosis, EntityId, FactBase, Value};
 use serde_json::Value as Json;
 
@@ -46,15 +46,57 @@ const GUARDS: &[(&str, Guard)] = &[
     ("one-master", etcd::one_master_at_a_time),
     ("secret", objects::secrets_stay),
     ("owner", objects::owned_elsewhere),
+    ("webhook", objects::webhooks_stay),
+    ("user-data", objects::user_data_of_the_operator),
     ("request", objects::requests_by_rule_only),
     ("static-pod", objects::static_pods_stay),
     ("status", objects::status_by_subresource),
     ("annotations", objects::annotations_follow_the_disk),
     ("dependencies", objects::metal3_after_its_dependencies),
     ("host", hosts::no_host_for_anothers_sake),
+    ("serial", hosts::strangers_by_serial),
     ("file", files::only_known_files),
     ("identity", files::no_admin_for_a_kubelet),
 ];
+
+/// Guards that may speak against a step of this kind, by their names; for who reads of it in advance.
+pub fn watching<'a>(
+    action: &'a Action,
+    target: &'a Target,
+    blast: u8,
+) -> impl Iterator<Item = &'static str> + 'a {
+    let kind = match target {
+        Target::Api(object) => object.kind.as_str(),
+        _ => "",
+    };
+    let of_node = matches!(target, Target::Node { .. });
+    let acts = !matches!(action, Action::Hand { .. } | Action::Wait);
+    let changes = matches!(action, Action::Patch { .. } | Action::Fill { .. } | Action::Delete);
+    let may_speak = move |guard: &'static str| match guard {
+        "order" | "rollout" => acts && blast > 1,
+        "quorum" => {
+            of_node
+                || matches!(action, Action::Power { .. })
+                || ["MachineConfigPool", "MachineConfig", "BareMetalHost", "Node"].contains(&kind)
+        }
+        "one-master" => of_node || matches!(target, Target::Bmc { .. }),
+        "secret" => kind == "Secret",
+        "owner" => changes,
+        "webhook" => kind.ends_with("WebhookConfiguration"),
+        "user-data" => kind == "Secret",
+        "request" => matches!(action, Action::Approve { .. }),
+        "static-pod" => kind == "Pod",
+        "status" => matches!(action, Action::Patch { subresource: Some(_), .. }),
+        "annotations" => kind == "Node",
+        "dependencies" => ["Pod", "Deployment"].contains(&kind),
+        "host" => kind == "BareMetalHost" || matches!(target, Target::Bmc { .. }),
+        "serial" => matches!(action, Action::Power { .. }),
+        "file" => of_node,
+        "identity" => matches!(action, Action::WriteFile { .. }),
+        _ => acts,
+    };
+    GUARDS.iter().map(|(name, _)| *name).filter(move |name| may_speak(name))
+}
 
 /// Everything that speaks against the step, sorted.
 pub fn refusals(scene: &Scene) -> Vec<Refusal> {

@@ -3,6 +3,7 @@
 
 mod markdown;
 mod prose;
+mod repairs;
 mod text;
 
 use plimsoll_model::knowledge::{

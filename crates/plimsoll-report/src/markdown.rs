@@ -186,6 +186,10 @@ fn one_root(out: &mut Vec<String>, d: &Diagnosis, digest: &Digest, number: usize
             )
         }),
     );
+    if let Some(next) = words::next_command(d, number, root) {
+        let shows = next.shows.map(|shows| format!(" {shows}")).unwrap_or_default();
+        out.extend([String::new(), format!("Next: {}{shows}.", code(&next.command))]);
+    }
     paragraph_list(
         out,
         "Fits nearly as well:",

@@ -15,6 +15,9 @@ pub fn plan_text(plan: &Plan, options: &TextOptions) -> String {
     let title = page.paint(STRONG, &safe::line(&plan.title));
     page.line(&title);
     page.paragraph(0, &head(plan), 3);
+    if let Some(minutes) = plan.break_glass_minutes {
+        page.opening(CAREFUL, "BREAK-GLASS:", &broken(minutes), LINES);
+    }
     page.blank();
     page.paragraph(0, &format!("Why: {}", safe::line(&plan.reason.summary)), LINES);
     if !plan.reason.explains.is_empty() {
@@ -24,9 +27,13 @@ pub fn plan_text(plan: &Plan, options: &TextOptions) -> String {
         page.blank();
         page.paragraph(0, &format!("There is no repair: {}", safe::line(none)), LINES);
     }
+    let asks = match plan.break_glass_minutes {
+        Some(_) => "for 'break-glass' and the name of what is touched, typed",
+        None => "for the name of what is touched, typed",
+    };
     for step in &plan.steps {
         page.blank();
-        of_step(&mut page, step);
+        of_step(&mut page, step, asks);
     }
     if !plan.verify.is_empty() {
         page.blank();
@@ -59,6 +66,11 @@ pub fn plan_text(plan: &Plan, options: &TextOptions) -> String {
     page.finish()
 }
 
+fn broken(minutes: u64) -> String {
+    let time = words::duration(minutes);
+    format!("it breaks a rule on purpose, for {time} from its first step, and is taken back then.")
+}
+
 /// Enough of the digest to name it.
 pub fn short(plan: &Plan) -> String {
     plan.digest.chars().take(12).collect()
@@ -86,7 +98,7 @@ fn effects(plan: &Plan) -> String {
     format!("It caused {}.", names.join(", "))
 }
 
-fn of_step(page: &mut Page, step: &Step) {
+fn of_step(page: &mut Page, step: &Step, asks: &str) {
     let by_hand = matches!(step.action, Action::Hand { .. });
     let level = match (by_hand, step.blast) {
         (true, _) => "by hand".to_string(),
@@ -117,7 +129,7 @@ fn of_step(page: &mut Page, step: &Step) {
         labelled(page, "rehearsal", &format!("none: {}", safe::line(because)));
     }
     if step.blast >= TYPED_FROM && !matches!(step.target, Target::Nothing) {
-        labelled(page, "asks", "for the name of what is touched, typed");
+        labelled(page, "asks", asks);
     }
     for command in &step.commands {
         let text = page.paint(FAINT, &format!("by hand: {}", safe::line(command)));
@@ -154,6 +166,9 @@ fn undo(step: &Step) -> Option<String> {
 pub fn plan_markdown(plan: &Plan) -> String {
     let mut out = format!("# {}\n\n{}\n\n", md(&plan.title), md(&head(plan)));
     out += &format!("**Why.** {}\n\n", md(&plan.reason.summary));
+    if let Some(minutes) = plan.break_glass_minutes {
+        out += &format!("**Break-glass.** {}\n\n", md(&broken(minutes)));
+    }
     if let Some(none) = &plan.none {
         out += &format!("**There is no repair.** {}\n\n", md(none));
     }

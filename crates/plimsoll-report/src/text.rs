@@ -147,6 +147,13 @@ fn roots(page: &mut Page, d: &Diagnosis, digest: &Digest, evidence: EvidenceShow
             }
             None => advice(page, d, root),
         }
+        if let Some(next) = words::next_command(d, *number, root) {
+            let shows = next.shows.map(|shows| format!("   # {shows}")).unwrap_or_default();
+            let whole = format!("{}{shows}", next.command);
+            // A command is copied: what does not fit beside it is left out.
+            let line = if columns(&whole) <= page.room() { whole } else { next.command };
+            page.labelled_lines("run", &[line]);
+        }
     }
     if d.roots.len() > shown.len() {
         page.blank();

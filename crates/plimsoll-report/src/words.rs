@@ -1,8 +1,13 @@
 //! Values of the model in plain English. No layout.
 
-use plimsoll_model::diagnosis::{Cluster, Confidence, Cost, Costs, Root, Verdict};
+use plimsoll_model::diagnosis::{
+    Cluster, Confidence, Cost, Costs, Diagnosis, DoneBy, Root, Verdict,
+};
 
 use crate::safe;
+
+/// An id that still leaves its command on one line.
+const LONGEST_ID: usize = 40;
 
 pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
@@ -52,6 +57,28 @@ pub fn blast(level: u8) -> &'static str {
         4 => "control plane or pool",
         _ => "data or quorum",
     }
+}
+
+/// How `plimsoll fix` is told of a root, and what it shows: by its id, or by its number where the id is
+/// that of several. Nothing where no pack defines the steps of its repair.
+pub struct NextCommand {
+    pub command: String,
+    pub shows: Option<&'static str>,
+}
+
+pub fn next_command(d: &Diagnosis, number: usize, root: &Root) -> Option<NextCommand> {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    // What the command line would take for a folder is no id to it.
+    let is_id = root.id.contains('-') && root.id.bytes().all(plain) && root.id.len() <= LONGEST_ID;
+    let is_its_own = d.roots.iter().filter(|other| other.id == root.id).count() == 1;
+    let by_number = || number.to_string();
+    let name = if is_id && is_its_own { root.id.clone() } else { by_number() };
+    let shows = match root.repairs.first()?.by? {
+        DoneBy::Plimsoll => None,
+        DoneBy::Hand => Some("shows the plan by hand"),
+        DoneBy::Nobody => Some("says why there is none"),
+    };
+    Some(NextCommand { command: format!("plimsoll fix {name}"), shows })
 }
 
 /// What is known of the cluster. A log bundle or a sosreport may tell nothing of it.

@@ -86,7 +86,8 @@ fn hostile() -> Diagnosis {
                     id: attack(0),
                     summary: attack(1),
                     minutes: Some(u64::MAX),
-                    blast: Some(255)
+                    blast: Some(255),
+                    by: Some(DoneBy::Hand),
                 };
                 9
             ],
@@ -224,7 +225,13 @@ prop_compose! {
         let proof = plimsoll_model::Evidence { path, pointer, ..support::line("", 7, "", &quote) };
         Root {
             id: state.id, entity: state.entity, confidence: Confidence::Probable, since,
-            repairs: vec![Repair { id: "r".into(), summary: summary.clone(), minutes, blast }],
+            repairs: vec![Repair {
+                id: "r".into(),
+                summary: summary.clone(),
+                minutes,
+                blast,
+                by: Some(DoneBy::Nobody),
+            }],
             summary, explains, evidence: vec![proof.clone(), proof], folklore, ties,
         }
     }

@@ -106,4 +106,5 @@ fn json_follows_its_schema() {
         let shown: serde_json::Value = serde_json::from_str(&json(&verified)).unwrap();
         schema.validate(&shown).map_err(|error| error.to_string()).unwrap();
     }
+    insta::assert_snapshot!(json(&ill()));
 }

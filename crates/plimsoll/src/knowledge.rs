@@ -94,7 +94,9 @@ impl Files {
     pub fn failure_mode(&self, pack: &Pack, case: usize) -> Option<FailureMode> {
         let page = pack.cases.get(case)?.path.replace("case.yaml", "case.md");
         let found = self.built_in.iter().chain(&self.added).find(|file| file.path == page);
-        explain::failure_mode(pack, case, found.map(|file| file.text.as_str()))
+        let mut mode = explain::failure_mode(pack, case, found.map(|file| file.text.as_str()))?;
+        mode.repairs = plimsoll_repair::told(pack, &mode);
+        Some(mode)
     }
 }
 

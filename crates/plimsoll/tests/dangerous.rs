@@ -11,9 +11,10 @@ use std::path::Path;
 use plimsoll_engine::{Pack, PackFile};
 use plimsoll_lab::{Tree, parse_cases};
 use plimsoll_model::diagnosis::{Confidence, Repair, Root};
+use plimsoll_model::plan::{Action, Content, Plan};
 use plimsoll_model::{Diagnosis, EntityId, FactBase};
-use plimsoll_repair::draft;
 use plimsoll_repair::guard::{Scene, refusals};
+use plimsoll_repair::{Unplanned, draft, draft_break_glass, draft_named};
 
 use support::{PACK, READER};
 
@@ -50,6 +51,7 @@ fn root(repair: &str) -> Root {
             summary: String::new(),
             minutes: None,
             blast: None,
+            by: None,
         }],
         folklore: Vec::new(),
         ties: Vec::new(),
@@ -108,6 +110,52 @@ fn the_plans_of_the_incidents_are_let_through() {
             };
             assert_eq!(refusals(&scene), Vec::new(), "{wanted} {}", step.title);
         }
+    }
+}
+
+/// A kubelet is an administrator only where the user broke the glass, and only by the node's own file.
+#[test]
+fn break_glass_is_asked_for_and_lets_nothing_else_through() {
+    let (base, diagnosis) = examined("four-hours");
+    let root = diagnosis.roots.iter().find(|root| root.id == "kubelet-anonymous").unwrap();
+    let nothing = BTreeMap::new();
+    let proposed = draft(&PACK, &base, &diagnosis, root, &nothing).unwrap();
+    assert_eq!(proposed.break_glass_minutes, None);
+    let plan = draft_break_glass(&PACK, &base, &diagnosis, root, &nothing).unwrap();
+    assert_eq!(plan.break_glass_minutes, Some(30));
+    let refused = |plan: &Plan, break_glass: bool| -> Vec<&'static str> {
+        let of = |step| {
+            let base = &base;
+            refusals(&Scene { plan, step, base, diagnosis: None, object: None, break_glass })
+        };
+        plan.steps.iter().flat_map(of).map(|refusal| refusal.guard).collect()
+    };
+    assert_eq!(refused(&plan, false), ["identity"]);
+    assert_eq!(refused(&plan, true), Vec::<&str>::new());
+    let mut unbound = plan.clone();
+    unbound.break_glass_minutes = Some(600);
+    assert_eq!(refused(&unbound, true), ["identity"], "not for a day");
+    let mut foreign = plan;
+    for step in &mut foreign.steps {
+        if let Action::WriteFile { content, .. } = &mut step.action {
+            *content = Content::Plan { value: "apiVersion: v1".into() };
+        }
+    }
+    assert_eq!(refused(&foreign, true), ["identity"], "not with a file of the plan's own");
+}
+
+/// Another repair is named by the user, and is one of that root.
+#[test]
+fn a_repair_that_is_named_is_one_of_the_root() {
+    let (base, diagnosis) = examined("four-hours");
+    let root = diagnosis.roots.iter().find(|root| root.id == "inspection-stuck").unwrap();
+    let nothing = BTreeMap::new();
+    let named = |name: &str| draft_named(&PACK, &base, &diagnosis, root, &nothing, name);
+    assert_eq!(named("retry-worker").unwrap().repair, "retry-worker");
+    assert_eq!(named("restart-inspection").unwrap().repair, "restart-inspection");
+    for other in ["borrow-admin-identity", "renew-root-ca", "nonsense"] {
+        let Err(Unplanned::NoSuchRepair(known)) = named(other) else { panic!("{other}") };
+        assert_eq!(known, ["restart-inspection", "retry-worker"]);
     }
 }
 

@@ -56,6 +56,28 @@ fn every_format_is_an_answer() {
     assert!(answer(&["--evidence", "1"]).len() > answer(&[]).len());
 }
 
+/// What the answer tells to run next is taken as it stands there.
+#[test]
+fn every_hint_is_a_command_that_fix_takes() {
+    let state = tempfile::tempdir().unwrap();
+    let shown = answer(&[]);
+    let hints: Vec<&str> =
+        shown.lines().filter_map(|line| line.split("plimsoll fix ").nth(1)).collect();
+    assert_eq!(hints.len(), 3, "{shown}");
+    for hint in hints {
+        let root = hint.split_whitespace().next().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+            .args(["fix", root, "fixtures/four-hours.tar.gz", "--state"])
+            .arg(state.path())
+            .current_dir(self::root())
+            .output()
+            .unwrap();
+        let plan = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{root}");
+        assert_eq!(hint.contains("by hand"), !plan.contains("It cannot be carried out"), "{plan}");
+    }
+}
+
 /// Folder or archive, in any form: the same diagnosis but for the name of the source.
 #[test]
 fn the_form_of_the_source_does_not_change_the_answer() {

@@ -47,7 +47,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "plimsoll-bmc",
             "plimsoll-live",
             "plimsoll-model",
+            "plimsoll-probe",
             "plimsoll-repair",
+            "plimsoll-yaml",
             // Its tests need a real sshd.
             "plimsoll-rig",
         ],

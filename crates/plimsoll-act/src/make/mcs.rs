@@ -17,7 +17,7 @@ use super::{MCO, Made, Reads, failed, find, get, packed, secret_text};
 use crate::target::Trouble;
 
 const CA: &str = "machine-config-server-ca";
-const TLS: &str = "machine-config-server-tls";
+pub const TLS: &str = "machine-config-server-tls";
 const DAY: u64 = 24 * 60 * 60;
 /// Ten years, as the installer gives them.
 const VALID: u64 = 3650 * DAY;

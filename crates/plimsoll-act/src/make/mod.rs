@@ -6,6 +6,7 @@ mod ignition;
 mod kubelet;
 mod machine_config;
 mod mcs;
+mod mcs_backup;
 #[cfg(test)]
 mod support;
 
@@ -30,6 +31,8 @@ pub trait Reads {
     /// None where it is not there.
     fn object(&self, object: &Object) -> Result<Option<Value>, Trouble>;
     fn file(&self, node: &str, path: &str) -> Result<Vec<u8>, Trouble>;
+    /// A file of the user's own, on this machine.
+    fn local(&self, path: &str) -> Result<Vec<u8>, Trouble>;
     fn now(&self) -> Time;
 }
 
@@ -78,6 +81,7 @@ const MAKERS: &[(&str, Maker)] = &[
     ("mcs-ca-secret", mcs::ca_secret),
     ("mcs-root-ca-configmap", mcs::root_ca_config_map),
     ("mcs-tls-secret", mcs::tls_secret),
+    ("mcs-tls-secret-from-backup", mcs_backup::tls_secret),
     ("pointer-ignition", ignition::pointer),
 ];
 

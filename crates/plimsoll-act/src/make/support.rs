@@ -45,6 +45,10 @@ impl Reads for Fake {
         found.ok_or_else(|| Trouble::Failed(format!("{node}: there is no {path}")))
     }
 
+    fn local(&self, path: &str) -> Result<Vec<u8>, Trouble> {
+        self.file("", path)
+    }
+
     fn now(&self) -> Time {
         "2025-12-03T18:42:00Z".parse().unwrap()
     }

@@ -27,6 +27,10 @@ impl Reads for Nobody {
         Err(Trouble::Lost("the node does not answer".into()))
     }
 
+    fn local(&self, _: &str) -> Result<Vec<u8>, Trouble> {
+        Err(Trouble::Failed("there is no such file".into()))
+    }
+
     fn now(&self) -> Time {
         Time::UNIX_EPOCH
     }

@@ -177,7 +177,7 @@ pub fn plan() -> Plan {
         step(Action::Delete, Where::Api(object("ConfigMap", "old")), Undo::Restore),
         step(
             Action::Power { to: Power::On },
-            Where::Bmc { host: "worker-1".into() },
+            Where::Bmc { host: "worker-1".into(), serial: None },
             Undo::Reverse,
         ),
     ];
@@ -198,6 +198,7 @@ pub fn plan() -> Plan {
         minutes: None,
         blast: 1,
         during_rollout: false,
+        break_glass_minutes: None,
         steps,
         none: None,
         hindrances: Vec::new(),

@@ -53,6 +53,12 @@ pub fn derive(snapshot: &Snapshot, lists: &Lists, base: &mut FactBase) {
             entity.derive("exists", false, vec![at]);
         }
     }
+    let sets = base.entities.keys().filter(|id| id.kind == "MachineSet").count();
+    if sets > 0 || lists.prove("machine.openshift.io", "machinesets", Some("openshift-machine-api"))
+    {
+        let cluster = base.entities.entry(EntityId::cluster()).or_default();
+        cluster.derive("machineSets", sets, Vec::new());
+    }
     // Of what was collected, not of the cluster: there is no place to cite.
     let cluster = base.entities.entry(EntityId::cluster()).or_default();
     cluster.derive("lists", Value::Map(lists.namespaces()), Vec::new());

@@ -26,23 +26,42 @@ pub fn api_service(object: &Object<'_>) -> Facts {
 /// configuration. The two kinds often share one name, so each keeps its own list.
 pub fn webhooks(object: &Object<'_>) -> Facts {
     let path = ["webhooks"];
-    let mut blocking: Vec<String> = object
-        .node(&path)
-        .map(Node::items)
-        .unwrap_or_default()
-        .iter()
+    let hooks = object.node(&path).map(Node::items).unwrap_or_default();
+    let blocks = (0_usize..).zip(hooks).filter_map(|(at, hook)| {
         // What v1 means when nothing is said.
-        .filter(|hook| hook.text_at(&["failurePolicy"]).unwrap_or("Fail") == "Fail")
-        .filter_map(|hook| hook.at(&["clientConfig", "service"]))
-        .map(service_name)
+        let fails = hook.text_at(&["failurePolicy"]).unwrap_or("Fail") == "Fail";
+        let service = hook.at(&["clientConfig", "service"]).filter(|_| fails)?;
+        Some((at, service_name(service), sees_new_pods(hook)))
+    });
+    let blocks: Vec<(usize, String, bool)> = blocks.collect();
+    let hooks: Vec<String> = (blocks.iter())
+        .map(|(at, service, pods)| format!("{at} {service}{}", if *pods { PODS } else { "" }))
         .collect();
+    let mut blocking: Vec<String> = blocks.into_iter().map(|(_, service, _)| service).collect();
     blocking.sort();
     blocking.dedup();
     let fact = if object.plural().starts_with("mutating") { "mutating" } else { "validating" };
     let mut entity = Entity::default();
     let at = object.cite(&path, format!("failurePolicy: Fail, service {}", blocking.join(", ")));
+    entity.set(&format!("{fact}Hooks"), hooks, at.clone());
     entity.set(fact, blocking, at);
     vec![(object.id("WebhookConfiguration"), entity)]
+}
+
+/// Behind the hooks that are asked before a pod is made.
+const PODS: &str = " pods";
+
+fn sees_new_pods(hook: &Node) -> bool {
+    let rules = hook.get("rules").map(Node::items).unwrap_or_default();
+    let names = |rule: &Node, key: &str, wanted: &[&str]| {
+        let listed = rule.get(key).map(Node::items).unwrap_or_default();
+        listed.iter().filter_map(Node::as_text).any(|one| wanted.contains(&one))
+    };
+    rules.iter().any(|rule| {
+        names(rule, "apiGroups", &["", "*"])
+            && names(rule, "resources", &["pods", "*", "*/*"])
+            && names(rule, "operations", &["CREATE", "*"])
+    })
 }
 
 fn service_name(service: &Node) -> String {
@@ -124,8 +143,29 @@ pub fn derive(lists: &Lists, base: &mut FactBase) {
             from.extend(entity.provenance.get(fact).into_iter().flatten().cloned());
         }
         from.extend(dead.values().flatten().cloned());
+        let mut pods = false;
+        let mut places: Vec<(String, Vec<String>)> = Vec::new();
+        for fact in ["validating", "mutating"] {
+            let hooks = entity.facts.get(&format!("{fact}Hooks"));
+            let mut at = Vec::new();
+            for hook in hooks.into_iter().flat_map(Value::texts) {
+                let (hook, sees) =
+                    hook.strip_suffix(PODS).map_or((hook, false), |rest| (rest, true));
+                if let Some((number, service)) = hook.split_once(' ')
+                    && dead.contains_key(service)
+                {
+                    at.push(number.to_string());
+                    pods |= sees;
+                }
+            }
+            places.push((format!("{fact}Dead"), at));
+        }
         let dead: Vec<String> = dead.into_keys().collect();
         if let Some(entity) = base.entities.get_mut(&id) {
+            for (fact, at) in places {
+                entity.derive(&fact, at, from.clone());
+            }
+            entity.derive("blocksPods", pods, from.clone());
             entity.derive("unanswered", dead, from);
         }
     }

@@ -17,6 +17,7 @@ pub fn host(object: &Object<'_>) -> Facts {
         (&["status", "errorType"], "errorType"),
         (&["status", "errorMessage"], "errorMessage"),
         (&["status", "provisioning", "bootMode"], "bootMode"),
+        (&["status", "hardware", "systemVendor", "serialNumber"], "serial"),
     ] {
         match object.text(path) {
             Some(text) => entity.set(fact, text, object.cite_field(path)),

@@ -8,6 +8,7 @@ mod fields;
 mod load;
 mod names;
 mod repairs;
+mod tie;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

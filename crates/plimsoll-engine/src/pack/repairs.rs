@@ -1,6 +1,7 @@
 //! `repair.yaml` → repairs: what a recovery means step by step. Data in the packs, verbs in code: a step
 //! names one verb, and its texts name facts of the thing that is repaired.
 
+use plimsoll_model::diagnosis::DoneBy;
 use plimsoll_model::plan::{Power, Signer, UnitVerb};
 use plimsoll_yaml::{Kind, Node};
 use serde_json::{Map, Value};
@@ -13,8 +14,21 @@ use crate::summary;
 
 /// 0 read … 5 data or quorum.
 const MAX_BLAST: u64 = 5;
-const REPAIR_KEYS: &[&str] =
-    &["id", "title", "steps", "none", "verify", "never", "escalate", "source", "during"];
+/// Longer than this no rule stays broken.
+const LONGEST_BREAK: u64 = 60;
+const REPAIR_KEYS: &[&str] = &[
+    "id",
+    "title",
+    "steps",
+    "none",
+    "verify",
+    "never",
+    "escalate",
+    "source",
+    "during",
+    "break-glass",
+    "for",
+];
 const VERBS: &[&str] = &[
     "hand",
     "wait",
@@ -52,6 +66,21 @@ pub struct RepairRule {
     pub source: String,
     /// It may be done while an update or a rollout is going on.
     pub during_rollout: bool,
+    /// Minutes after which it is taken back by itself. No recovery may name it; the user does.
+    pub break_glass: Option<u64>,
+    /// States that it is for when the user names it, beside those that propose it.
+    pub states: Vec<String>,
+}
+
+impl RepairRule {
+    pub fn done_by(&self) -> DoneBy {
+        let by_hand = |step: &StepRule| matches!(step.verb, VerbRule::Hand { .. });
+        match () {
+            () if self.steps.is_empty() => DoneBy::Nobody,
+            () if self.steps.iter().all(by_hand) => DoneBy::Hand,
+            () => DoneBy::Plimsoll,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -107,8 +136,8 @@ pub enum VerbRule {
     WriteFile { node: String, path: String, mode: u32, content: ContentRule },
     Retire { node: String, paths: Vec<String> },
     Unit { node: String, unit: String, verb: UnitVerb },
-    Power { host: String, to: Power },
-    EjectMedia { host: String },
+    Power { host: String, serial: Option<String>, to: Power },
+    EjectMedia { host: String, serial: Option<String> },
 }
 
 #[derive(Debug)]
@@ -153,7 +182,18 @@ impl<'n> Loader<'n> {
                 expect: inner.required("expect", &mut self.errors),
             });
         }
+        let break_glass = fields.number("break-glass", &mut self.errors);
+        let states = fields.texts("for", &mut self.errors);
+        if break_glass.is_some_and(|minutes| !(1..=LONGEST_BREAK).contains(&minutes)) {
+            let message = format!("'break-glass' is 1 to {LONGEST_BREAK} minutes");
+            self.errors.push(fields.at("break-glass", message));
+        }
+        if break_glass.is_some() && states.is_empty() {
+            self.errors.push(fields.here("a 'break-glass' says in 'for' which states it is for"));
+        }
         Some(RepairRule {
+            break_glass,
+            states,
             id: fields.required("id", &mut self.errors),
             at: fields.place(),
             title: fields.required("title", &mut self.errors),
@@ -187,7 +227,8 @@ impl<'n> Loader<'n> {
             "write-file" => &["node", "mode", "content", "maker", "inputs"],
             "retire" => &["node"],
             "unit" => &["node", "verb"],
-            "power" => &["to"],
+            "power" => &["to", "serial"],
+            "eject-media" => &["serial"],
             _ => &[],
         };
         let mut known: Vec<&str> = STEP_KEYS.to_vec();
@@ -241,6 +282,8 @@ impl<'n> Loader<'n> {
     fn verb(&mut self, verb: &str, fields: &Fields<'n>) -> Option<VerbRule> {
         let main = |loader: &mut Self| fields.required(verb, &mut loader.errors);
         let node = |loader: &mut Self| fields.required("node", &mut loader.errors);
+        let serial =
+            |loader: &mut Self| fields.text("serial", &mut loader.errors).map(str::to_string);
         Some(match verb {
             "hand" => VerbRule::Hand {
                 run: fields.texts("run", &mut self.errors),
@@ -304,9 +347,9 @@ impl<'n> Loader<'n> {
                 if fields.get("to").is_none() {
                     self.errors.push(fields.here("'to' is missing"));
                 }
-                VerbRule::Power { host: main(self), to: to? }
+                VerbRule::Power { host: main(self), serial: serial(self), to: to? }
             }
-            _ => VerbRule::EjectMedia { host: main(self) },
+            _ => VerbRule::EjectMedia { host: main(self), serial: serial(self) },
         })
     }
 
@@ -380,95 +423,6 @@ impl<'n> Loader<'n> {
             });
         }
         rules
-    }
-
-    /// When all states are known: what each repair is for, and that its texts name facts of that.
-    pub(super) fn tie_repairs(&mut self) {
-        let mut repairs = std::mem::take(&mut self.pack.repairs);
-        for repair in &mut repairs {
-            let named =
-                self.pack.states.iter().filter(|state| {
-                    state.recovery.iter().any(|recovery| recovery.repair == repair.id)
-                });
-            repair.kinds = named.map(|state| state.on.clone()).collect();
-            repair.kinds.sort();
-            repair.kinds.dedup();
-            for step in &repair.steps {
-                self.facts_of_step(repair, step);
-            }
-        }
-        repairs.sort_by(|a, b| a.id.cmp(&b.id));
-        self.pack.repairs = repairs;
-    }
-
-    fn facts_of_step(&mut self, repair: &RepairRule, step: &StepRule) {
-        let mut texts = vec![step.title.clone()];
-        texts.extend(step.commands.iter().cloned());
-        match &step.verb {
-            VerbRule::Hand { run, expect } => {
-                texts.extend(run.iter().cloned());
-                texts.push(expect.clone());
-            }
-            VerbRule::Patch { object, operations, .. } => {
-                texts.push(object.clone());
-                operations.iter().for_each(|operation| collect(operation, &mut texts));
-            }
-            VerbRule::Create { object, content } | VerbRule::Fill { object, content } => {
-                texts.push(object.clone());
-                match content {
-                    ContentRule::Value(value) | ContentRule::Maker { inputs: value, .. } => {
-                        collect(value, &mut texts);
-                    }
-                }
-            }
-            VerbRule::Delete { object } => texts.push(object.clone()),
-            VerbRule::Approve { node, .. } | VerbRule::Unit { node, .. } => {
-                texts.push(node.clone());
-            }
-            VerbRule::WriteFile { node, path, .. } => texts.extend([node.clone(), path.clone()]),
-            VerbRule::Retire { node, paths } => {
-                texts.push(node.clone());
-                texts.extend(paths.iter().cloned());
-            }
-            VerbRule::Power { host, .. } | VerbRule::EjectMedia { host } => {
-                texts.push(host.clone());
-            }
-            VerbRule::Wait => {}
-        }
-        let named = texts.iter().flat_map(|text| summary::placeholders(text));
-        let named: Vec<String> = named
-            .flat_map(|path| path.split('|').map(str::to_string).collect::<Vec<_>>())
-            .collect();
-        for path in named {
-            let first = path.split('.').next().unwrap_or_default();
-            match (first, &step.each) {
-                ("name" | "kind" | "namespace", _) => {}
-                // The user's answer, given by `--set`.
-                ("set", _) if path.starts_with("set.") => {}
-                ("each", Some(_)) => {}
-                ("each", None) => {
-                    let message = "'{each}' is for a step with 'each' or 'of'";
-                    self.errors.push(LoadError::at(&step.at, message));
-                }
-                _ => {
-                    for kind in &repair.kinds {
-                        if !crate::facts::schema::has_fact(kind, &path) {
-                            let message = format!("{kind} has no fact '{path}'");
-                            self.errors.push(LoadError::at(&step.at, message));
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn collect(value: &Value, texts: &mut Vec<String>) {
-    match value {
-        Value::String(text) => texts.push(text.clone()),
-        Value::Array(items) => items.iter().for_each(|item| collect(item, texts)),
-        Value::Object(map) => map.values().for_each(|item| collect(item, texts)),
-        _ => {}
     }
 }
 

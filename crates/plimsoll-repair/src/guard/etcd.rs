@@ -62,9 +62,21 @@ enum Takes {
     Nothing,
 }
 
+/// A machine that is known by its serial number and is none of this cluster.
+fn is_stranger(scene: &Scene) -> bool {
+    let Target::Bmc { host, serial: Some(_) } = &scene.step.target else { return false };
+    let is_it = |id: &EntityId| id.name == *host;
+    !scene.all("BareMetalHost").chain(scene.all("Node")).any(is_it)
+}
+
 fn takes(scene: &Scene) -> Takes {
+    if is_stranger(scene) {
+        return Takes::Nothing;
+    }
     match (&scene.step.action, &scene.step.target) {
-        (Action::Power { to: Power::Off }, Target::Bmc { host }) => Takes::Machine(host.clone()),
+        (Action::Power { to: Power::Off }, Target::Bmc { host, .. }) => {
+            Takes::Machine(host.clone())
+        }
         (Action::Unit { unit, verb }, Target::Node { name }) => {
             // Containers run on without their kubelet, but not without their runtime.
             let is_runtime = unit.trim_end_matches(".service") == "crio";
@@ -72,6 +84,14 @@ fn takes(scene: &Scene) -> Takes {
                 (true, UnitVerb::Stop | UnitVerb::Restart) => Takes::Machine(name.clone()),
                 _ => Takes::Nothing,
             }
+        }
+        // The operator renders it into the config of every node.
+        (Action::Fill { .. } | Action::Patch { .. } | Action::Delete, Target::Api(object))
+            if object.kind == "ConfigMap"
+                && (object.namespace.as_deref(), object.name.as_str())
+                    == (Some("kube-system"), "root-ca") =>
+        {
+            Takes::Masters
         }
         (Action::Patch { operations, .. }, Target::Api(object)) => {
             let about = |path: &str, value: &dyn Fn(&serde_json::Value) -> bool| {
@@ -160,7 +180,7 @@ fn runs_a_member(scene: &Scene, machine: &str) -> bool {
 fn masters_of(scene: &Scene, plan: &Plan) -> BTreeSet<String> {
     let touched = plan.steps.iter().filter_map(|step| match &step.target {
         Target::Node { name } => Some(node_of(scene, name).name),
-        Target::Bmc { host } => Some(node_of(scene, host).name),
+        Target::Bmc { host, .. } => Some(node_of(scene, host).name),
         _ => None,
     });
     touched.filter(|name| is_master(scene, name) != Some(false)).collect()
@@ -169,14 +189,14 @@ fn masters_of(scene: &Scene, plan: &Plan) -> BTreeSet<String> {
 pub fn one_master_at_a_time(scene: &Scene) -> Vec<String> {
     let machine = match &scene.step.target {
         Target::Node { name } => name,
-        Target::Bmc { host } => host,
+        Target::Bmc { host, .. } => host,
         _ => return Vec::new(),
     };
     // Looking and switching on disturbs nobody.
     if matches!(scene.step.action, Action::Power { to: Power::On } | Action::EjectMedia) {
         return Vec::new();
     }
-    if is_master(scene, machine) == Some(false) {
+    if is_master(scene, machine) == Some(false) || is_stranger(scene) {
         return Vec::new();
     }
     let own = node_of(scene, machine);

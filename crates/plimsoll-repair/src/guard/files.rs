@@ -14,6 +14,9 @@ const KUBELET: &str = "/var/lib/kubelet/kubeconfig";
 /// What may be put aside: it is made anew.
 const RETIRABLE: [&str; 2] = [KUBELET, "/var/lib/kubelet/pki/kubelet-client-*"];
 const UNITS: [&str; 4] = ["kubelet", "crio", "chronyd", "NetworkManager"];
+/// Who copies `localhost.kubeconfig` on its own node.
+const LOCALHOST: &str = "localhost-kubeconfig";
+const LONGEST_BREAK: u64 = 60;
 const IMAGE_CONFIG: &str = "MachineConfig";
 
 pub fn only_known_files(scene: &Scene) -> Vec<String> {
@@ -63,7 +66,10 @@ pub fn no_admin_for_a_kubelet(scene: &Scene) -> Vec<String> {
         Content::Plan { .. } => "",
     };
     let admin = maker.contains("localhost") || path == KUBELET;
-    match (admin, scene.break_glass) {
+    // Even then nothing but the node's own file, which never leaves it, and not for long.
+    let boxed = scene.plan.break_glass_minutes.is_some_and(|minutes| minutes <= LONGEST_BREAK);
+    let is_its_own = maker == LOCALHOST && path == KUBELET;
+    match (admin, scene.break_glass && boxed && is_its_own) {
         (true, false) => vec![
             "a kubelet with an administrator's kubeconfig is outside the Node authorizer and never \
              rotates: rebuild its bootstrap credential instead"

@@ -20,9 +20,31 @@ pub fn asks_for_reboot(operation: &Value) -> bool {
     operation["op"] != "remove" && (whole || one)
 }
 
+/// Two machines may answer at one address: who switches one off says by its serial number which.
+pub fn strangers_by_serial(scene: &Scene) -> Vec<String> {
+    let (Action::Power { to: Power::Off }, Target::Bmc { host, serial }) =
+        (&scene.step.action, &scene.step.target)
+    else {
+        return Vec::new();
+    };
+    let is_known = scene.all("BareMetalHost").any(|id| id.name == *host);
+    match (serial.as_deref().map(str::trim), is_known) {
+        (None | Some(""), false) => vec![format!(
+            "{host} is no host of this cluster: without its serial number nobody knows which \
+             machine would be switched off"
+        )],
+        (Some(serial), _) => scene
+            .all("BareMetalHost")
+            .filter(|id| id.name != *host && scene.text(id, "serial") == Some(serial))
+            .map(|id| format!("serial number {serial} is that of {}", id.name))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
 pub fn no_host_for_anothers_sake(scene: &Scene) -> Vec<String> {
     let (host, what) = match (&scene.step.action, &scene.step.target) {
-        (Action::Power { to }, Target::Bmc { host }) => {
+        (Action::Power { to }, Target::Bmc { host, .. }) => {
             (host, if *to == Power::On { "switched on" } else { "switched off" })
         }
         (Action::Patch { operations, .. }, Target::Api(object))

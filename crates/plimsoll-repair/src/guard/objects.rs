@@ -125,6 +125,40 @@ pub fn owned_elsewhere(scene: &Scene) -> Vec<String> {
     found.into_iter().collect()
 }
 
+/// The machine-config operator writes these from what it knows itself, and at every sync.
+pub fn user_data_of_the_operator(scene: &Scene) -> Vec<String> {
+    let is_its = |one: &&Object| one.kind == "Secret" && one.name.ends_with("-user-data-managed");
+    match object(scene).filter(is_its) {
+        Some(object) => vec![format!(
+            "{} is written by the machine-config operator: it would write it again",
+            object.entity()
+        )],
+        None => Vec::new(),
+    }
+}
+
+/// A webhook is let past for a while and never taken away; one of the platform's own not even that.
+pub fn webhooks_stay(scene: &Scene) -> Vec<String> {
+    let is_one = |one: &&Object| one.kind.ends_with("WebhookConfiguration");
+    let Some(object) = object(scene).filter(is_one) else { return Vec::new() };
+    let entity = object.entity();
+    if matches!(scene.step.action, Action::Delete) {
+        return vec![format!("{entity} is not deleted: let its failures be ignored meanwhile")];
+    }
+    let fact = EntityId::cluster_scoped("WebhookConfiguration", &object.name);
+    let known = scene.fact(&fact, "unanswered").into_iter().flat_map(plimsoll_model::Value::texts);
+    let hooks = scene.object.and_then(|now| now["webhooks"].as_array());
+    let shown = hooks.into_iter().flatten();
+    let shown = shown.filter_map(|one| one.pointer("/clientConfig/service/namespace")?.as_str());
+    let of_platform = |space: &str| space.starts_with("openshift-") || space.starts_with("kube-");
+    match known.chain(shown).find(|space| of_platform(space)) {
+        Some(space) => vec![format!(
+            "{entity} is the platform's own ({space}): its operator writes it again, and is what is broken"
+        )],
+        None => Vec::new(),
+    }
+}
+
 pub fn requests_by_rule_only(scene: &Scene) -> Vec<String> {
     let is_request = object(scene).is_some_and(|one| one.kind == "CertificateSigningRequest");
     let is_deletion = matches!(scene.step.action, Action::Delete);

@@ -119,7 +119,7 @@ impl Asked {
     }
 }
 
-fn address(bytes: &[u8]) -> Option<IpAddr> {
+pub fn address(bytes: &[u8]) -> Option<IpAddr> {
     match bytes.len() {
         4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
         16 => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),

@@ -1,7 +1,7 @@
 //! Who is expected in a cluster, from everything that says so: Machines, BareMetalHosts, Nodes, and the
 //! user's own list.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use plimsoll_model::Time;
@@ -23,6 +23,15 @@ pub struct Inventory {
     pub gaps: Vec<String>,
     /// The node that somebody is repairing: its Node exists and its kubelet asks like a new one.
     pub repairing: Option<String>,
+    /// By node: the certificate that its kubelet serves today, where somebody asked for it.
+    pub serving: BTreeMap<String, Serving>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Serving {
+    pub pem: String,
+    /// Its chain ends at the authority of kubelets, for the address that was asked.
+    pub trusted: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -53,6 +62,8 @@ pub struct Node {
     pub name: String,
     pub ready: bool,
     pub addresses: Addresses,
+    /// Where its kubelet serves: first inner address, and port.
+    pub kubelet: Option<(IpAddr, u16)>,
 }
 
 /// What something may be called. Names in lower case and without a dot at the end.
@@ -246,7 +257,12 @@ fn node(object: &Value) -> Node {
     let ready = list(object, "/status/conditions")
         .iter()
         .any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
-    Node { name: named(object), ready, addresses: status_addresses(object) }
+    let inner = list(object, "/status/addresses").iter().find(|one| one["type"] == "InternalIP");
+    let inner = inner.and_then(|one| text(one, "/address")?.parse().ok());
+    let port = object.pointer("/status/daemonEndpoints/kubeletEndpoint/Port");
+    let port = port.and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+    let kubelet = inner.zip(port.filter(|port| *port > 0));
+    Node { name: named(object), ready, addresses: status_addresses(object), kubelet }
 }
 
 fn vips(object: &Value) -> Vec<IpAddr> {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::*;
 
-const NOW: &str = "2025-12-03T18:42:00Z";
+pub(super) const NOW: &str = "2025-12-03T18:42:00Z";
 
 fn now() -> Time {
     NOW.parse().unwrap()
@@ -67,11 +67,11 @@ fn encoded(pem: &str) -> String {
     STANDARD.encode(pem)
 }
 
-fn dns(name: &str) -> SanType {
+pub(super) fn dns(name: &str) -> SanType {
     SanType::DnsName(name.try_into().unwrap())
 }
 
-fn ip(address: &str) -> SanType {
+pub(super) fn ip(address: &str) -> SanType {
     SanType::IpAddress(address.parse().unwrap())
 }
 
@@ -90,7 +90,7 @@ fn asked_by_bootstrapper(pem: &str) -> Value {
     })
 }
 
-fn serving(names: Vec<SanType>) -> Value {
+pub(super) fn serving(names: Vec<SanType>) -> Value {
     let pem = pem(&Wanted { names, ..Wanted::default() });
     json!({
         "metadata": {"name": "csr-sssss", "uid": "u-2", "creationTimestamp": ago(1)},
@@ -100,7 +100,7 @@ fn serving(names: Vec<SanType>) -> Value {
     })
 }
 
-fn good_names() -> Vec<SanType> {
+pub(super) fn good_names() -> Vec<SanType> {
     vec![dns("worker-1"), ip("192.0.2.21")]
 }
 
@@ -117,7 +117,7 @@ fn machine(minutes: i64, node: Option<&str>) -> Value {
     })
 }
 
-fn node(name: &str, address: &str) -> Value {
+pub(super) fn node(name: &str, address: &str) -> Value {
     json!({"metadata": {"name": name}, "status": {
         "conditions": [{"type": "Ready", "status": "False"}],
         "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]}})
@@ -136,7 +136,7 @@ fn host(minutes: i64) -> Value {
 }
 
 /// A cluster that expects worker-1.
-fn inventory(objects: &[(&str, &str, Value)]) -> Inventory {
+pub(super) fn inventory(objects: &[(&str, &str, Value)]) -> Inventory {
     let mut inventory = Inventory { all_nodes: true, ..Inventory::default() };
     for (group, plural, object) in objects {
         inventory.add(group, plural, object);

@@ -40,6 +40,7 @@ fn failure_mode(out: &mut Vec<String>, mode: &FailureMode) {
         section(out, FOLKLORE);
         out.extend(folklore(mode).map(|truth| format!("- {}", prose(truth))));
     }
+    super::repairs::markdown(out, mode);
     if other_states(mode).next().is_some() {
         section(out, "Also told apart here");
         out.extend(

@@ -65,8 +65,9 @@ fn failure_mode(page: &mut Page, mode: &FailureMode) {
         for state in mode.states.iter().filter(|state| state.id == mode.id) {
             page.paragraph(3, &safe::line(&state.summary), WHOLE);
         }
-        repairs(page, mode);
+        recoveries(page, mode);
     }
+    super::repairs::text(page, mode);
     if other_states(mode).next().is_some() {
         heading(page, "Also told apart here");
         for state in other_states(mode) {
@@ -88,7 +89,7 @@ fn failure_mode(page: &mut Page, mode: &FailureMode) {
 }
 
 /// Only where there is no page that says it better.
-fn repairs(page: &mut Page, mode: &FailureMode) {
+fn recoveries(page: &mut Page, mode: &FailureMode) {
     for recovery in mode.states.iter().flat_map(|state| &state.recovery) {
         page.labelled("fix", &safe::line(&recovery.summary), WHOLE);
     }

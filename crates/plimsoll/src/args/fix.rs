@@ -56,6 +56,15 @@ pub struct Fix {
     #[arg(long, value_name = "NAME")]
     pub confirm: Vec<String>,
 
+    /// Another repair of the root than the one proposed; 'plimsoll explain ROOT' lists them
+    #[arg(long, value_name = "ID", conflicts_with_all = ["apply", "resume", "rollback", "break_glass"])]
+    pub repair: Option<String>,
+
+    /// Break a rule on purpose and for a known time, where a pack knows how: shows that
+    /// plan, and is given again with --apply. It is taken back by itself
+    #[arg(long, conflicts_with = "rollback")]
+    pub break_glass: bool,
+
     /// Try again what was tried on the same thing and did not hold
     #[arg(long)]
     pub again: bool,

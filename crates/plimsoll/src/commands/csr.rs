@@ -232,6 +232,7 @@ impl Session<'_> {
         inventory.expected.clone_from(&self.expected);
         inventory.repairing.clone_from(&self.args.node);
         let now = self.args.now.unwrap_or_else(live::clock);
+        requests::ask_kubelets(&self.client, &all, &mut inventory, now).await;
         let requests = pending(all, &inventory, now);
         Ok(Looked { now, requests, gaps: inventory.gaps })
     }

@@ -58,8 +58,14 @@ fn answers(args: &Fix) -> Result<Answers, Failure> {
 fn show(args: &Fix, site: &Site, state: &State, choice: &Choice) -> Result<Outcome, Failure> {
     let answers = answers(args)?;
     let (base, diagnosis) = site.examine()?;
-    let planned = plimsoll_repair::choose(&diagnosis, choice)
-        .and_then(|root| plimsoll_repair::draft(&site.pack, &base, &diagnosis, root, &answers));
+    let (pack, answers) = (&site.pack, &answers);
+    let planned = plimsoll_repair::choose(&diagnosis, choice).and_then(|root| match &args.repair {
+        Some(id) => plimsoll_repair::draft_named(pack, &base, &diagnosis, root, answers, id),
+        None if args.break_glass => {
+            plimsoll_repair::draft_break_glass(pack, &base, &diagnosis, root, answers)
+        }
+        None => plimsoll_repair::draft(pack, &base, &diagnosis, root, answers),
+    });
     let plan = match planned {
         Ok(plan) => plan,
         Err(why) => return no_plan(args, &diagnosis, &why),
@@ -96,7 +102,8 @@ fn show(args: &Fix, site: &Site, state: &State, choice: &Choice) -> Result<Outco
     }
     if plan.acts() && plan.hindrances.is_empty() {
         let short = plimsoll_report::short(&plan);
-        note(&args.talk, &format!("hint: plimsoll fix --apply {short} carries it out"));
+        let glass = if args.break_glass { " --break-glass" } else { "" };
+        note(&args.talk, &format!("hint: plimsoll fix --apply {short}{glass} carries it out"));
     }
     Ok(Outcome::Found)
 }
@@ -132,6 +139,14 @@ fn no_plan(args: &Fix, diagnosis: &Diagnosis, why: &Unplanned) -> Result<Outcome
             let known = known.join("\n  ");
             return Err(Failure::Usage(format!("no such root; there are:\n  {known}")));
         }
+        Unplanned::NoSuchRepair(known) => {
+            let known = known.join("\n  ");
+            return Err(Failure::Usage(format!("it has no such repair; there are:\n  {known}")));
+        }
+        Unplanned::NoBreakGlass(state) => {
+            let text = format!("No pack knows a break-glass for {} ({}).", state.id, state.entity);
+            (text, Outcome::Found)
+        }
         Unplanned::NoRepair(state) => {
             let text = format!(
                 "No pack knows a repair of {} ({}). 'plimsoll explain {}' tells what is known of it.",
@@ -164,6 +179,10 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
     }
     if !plan.hindrances.is_empty() {
         return refused(args, &plan.hindrances);
+    }
+    if plan.break_glass_minutes.is_some() && !args.break_glass {
+        let why = "it breaks a rule on purpose: give --break-glass if you mean it";
+        return refused(args, &[why.into()]);
     }
     if let (Some(before), false) = (state.failed_before(&plan), args.again) {
         let why =
@@ -261,7 +280,8 @@ fn carry_out(
             dwell: Duration::from_secs(args.dwell),
             ..Pace::default()
         },
-        break_glass: false,
+        // Who goes on with it said so when it was begun.
+        break_glass: begun.plan.break_glass_minutes.is_some(),
         by: user(),
     };
     exit::changing(true);

@@ -98,6 +98,15 @@ impl Reads for Reader<'_> {
         plimsoll_act::read_file(self.way(node)?, path)
     }
 
+    fn local(&self, path: &str) -> Result<Vec<u8>, Trouble> {
+        const LARGEST: u64 = 1 << 20;
+        let failed = |error: std::io::Error| Trouble::Failed(error.to_string());
+        match fs_err::metadata(path).map_err(failed)?.len() <= LARGEST {
+            true => fs_err::read(path).map_err(failed),
+            false => Err(Trouble::Failed(format!("{path} is too large for one object"))),
+        }
+    }
+
     fn now(&self) -> Time {
         live::clock()
     }
@@ -143,18 +152,39 @@ impl<'a> Hands<'a> {
         let node = |(name, node): (&String, &Node)| {
             Ok((name.clone(), NodeTarget::new(name, node.clone(), &short, reader)?))
         };
+        let named = request.iter().flat_map(|request| &request.bmcs).cloned();
+        let mut known: Vec<plimsoll_bmc::Target> = named.collect();
+        if let (Some(request), Some(api)) = (request, api.as_ref())
+            && request.bmcs_of_cluster
+        {
+            for (host, _) in bmcs_of(plan) {
+                if known.iter().all(|target| target.name != host) {
+                    known.extend(plimsoll_act::bmc_of_cluster(api.api, host)?);
+                }
+            }
+        }
         let bmc = |target: &plimsoll_bmc::Target| {
             let patience = plimsoll_bmc::Patience::default();
             let name = target.name.clone();
-            (name.clone(), BmcTarget::new(&name, target.clone(), patience, live::clock))
+            let own = BmcTarget::new(&name, target.clone(), patience, live::clock);
+            let serial = bmcs_of(plan).find(|(host, _)| *host == name).and_then(|(_, s)| s);
+            (name, serial.into_iter().fold(own, BmcTarget::expecting))
         };
         Ok(Self {
             api,
             approve,
             nodes: reader.nodes.iter().map(node).collect::<Result<_, Trouble>>()?,
-            bmcs: request.iter().flat_map(|request| &request.bmcs).map(bmc).collect(),
+            bmcs: known.iter().map(bmc).collect(),
         })
     }
+}
+
+/// Hosts whose BMC the plan needs, with the serial number that it knows them by.
+fn bmcs_of(plan: &Plan) -> impl Iterator<Item = (&str, Option<&str>)> {
+    plan.steps.iter().filter_map(|step| match &step.target {
+        Where::Bmc { host, serial } => Some((host.as_str(), serial.as_deref())),
+        _ => None,
+    })
 }
 
 impl Targets for Hands<'_> {
@@ -174,9 +204,11 @@ impl Targets for Hands<'_> {
                 let why = format!("no way to {name} is given: add ssh:{name} or ssh:all");
                 found.ok_or_else(|| missing(why))
             }
-            Where::Bmc { host } => {
+            Where::Bmc { host, .. } => {
                 let found = self.bmcs.get(host).map(|target| target as &dyn Target);
-                let why = format!("no BMC of {host} is given: add bmc:FILE that names it");
+                let why = format!(
+                    "no BMC of {host} is given: add bmc:FILE that names it, or bmc:cluster"
+                );
                 found.ok_or_else(|| missing(why))
             }
             Where::Nothing => Err(missing("nobody is there to do it".into())),

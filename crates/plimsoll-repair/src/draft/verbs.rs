@@ -1,0 +1,165 @@
+//! What follows from a verb alone: its undo, the rights for both, its dry run, and the same by hand.
+
+use plimsoll_model::plan::{
+    Action, Content, Object, Permission, Power, Rehearsal, Signer, Target, Undo, UnitVerb,
+};
+use serde_json::Value;
+
+/// What is known of a change before the object is.
+pub fn shown(action: &Action, target: &Target) -> Vec<String> {
+    let node = match target {
+        Target::Node { name } => name.as_str(),
+        _ => "",
+    };
+    match action {
+        Action::Patch { operations, .. } => {
+            operations.iter().map(|operation| format!("~ {operation}")).collect()
+        }
+        Action::WriteFile { path, mode, content: Content::Maker { maker, .. } } => {
+            vec![format!("~ {node}:{path} (mode {mode:04o}), made by {maker}")]
+        }
+        Action::WriteFile { path, mode, .. } => vec![format!("~ {node}:{path} (mode {mode:04o})")],
+        Action::Retire { paths } => paths.iter().map(|path| format!("- {node}:{path}")).collect(),
+        _ => Vec::new(),
+    }
+}
+
+pub fn undo(action: &Action, target: &Target) -> Undo {
+    let nothing = |because: &str| Undo::Nothing { because: because.into() };
+    let impossible = |because: &str| Undo::Impossible { because: because.into() };
+    match action {
+        // The reverse operations need the object as it is.
+        Action::Patch { .. } => Undo::Patch { operations: Vec::new() },
+        Action::Create { .. } => Undo::Delete,
+        Action::Fill { .. } | Action::WriteFile { .. } | Action::Retire { .. } => Undo::Restore,
+        Action::Delete => match target {
+            Target::Api(object) if object.kind == "Pod" => {
+                nothing("whoever made the pod makes it again")
+            }
+            _ => Undo::Restore,
+        },
+        Action::Approve { .. } => {
+            impossible("a certificate that was issued stays valid until it ends")
+        }
+        Action::Unit { verb: UnitVerb::Restart, .. } => nothing("a restart leaves nothing behind"),
+        Action::Unit { .. } | Action::Power { .. } => Undo::Reverse,
+        Action::EjectMedia => impossible("what was in the drive is known to its owner only"),
+        Action::Wait => nothing("it only waits"),
+        Action::Hand { .. } => impossible("what was done by hand is taken back by hand"),
+    }
+}
+
+/// Of the step and of its undo.
+pub fn permissions(action: &Action, target: &Target) -> Vec<Permission> {
+    let signing = |verb: &str, group: &str, resource: &str, name: Option<&str>| Permission {
+        verb: verb.into(),
+        group: group.into(),
+        resource: resource.into(),
+        namespace: None,
+        name: name.map(str::to_string),
+    };
+    if let Action::Approve { signer, .. } = action {
+        let group = "certificates.k8s.io";
+        let name = match signer {
+            Signer::Client => "kubernetes.io/kube-apiserver-client-kubelet",
+            Signer::Serving => "kubernetes.io/kubelet-serving",
+        };
+        return vec![
+            signing("list", group, "certificatesigningrequests", None),
+            signing("update", group, "certificatesigningrequests/approval", None),
+            signing("approve", group, "signers", Some(name)),
+        ];
+    }
+    let Target::Api(object) = target else { return Vec::new() };
+    let verbs: &[&str] = match action {
+        Action::Patch { .. } => &["get", "patch"],
+        Action::Create { .. } => &["get", "create", "delete"],
+        Action::Fill { .. } => &["get", "patch", "create", "delete"],
+        Action::Delete => &["get", "delete", "create"],
+        _ => &["get"],
+    };
+    let of_subresource = match action {
+        Action::Patch { subresource: Some(name), .. } => Some(name),
+        _ => None,
+    };
+    let one = |verb: &&str| {
+        let resource = match of_subresource {
+            Some(name) if *verb == "patch" => format!("{}/{name}", object.plural),
+            _ => object.plural.clone(),
+        };
+        Permission {
+            verb: (*verb).into(),
+            group: object.group.clone(),
+            resource,
+            namespace: object.namespace.clone(),
+            // Rights to make something cannot be tied to a name.
+            name: (*verb != "create").then(|| object.name.clone()),
+        }
+    };
+    verbs.iter().map(one).collect()
+}
+
+pub fn rehearsal(action: &Action) -> Rehearsal {
+    let impossible = |because: &str| Rehearsal::Impossible { because: because.into() };
+    match action {
+        Action::Patch { .. } | Action::Create { .. } | Action::Delete | Action::Fill { .. } => {
+            Rehearsal::Server
+        }
+        Action::Approve { .. } => impossible("the request may not be there yet"),
+        Action::WriteFile { .. } | Action::Retire { .. } | Action::Unit { .. } => {
+            impossible("a node has no dry run")
+        }
+        Action::Power { .. } | Action::EjectMedia => impossible("a BMC has no dry run"),
+        Action::Wait => impossible("it only waits"),
+        Action::Hand { .. } => impossible("a person does it"),
+    }
+}
+
+/// The same for who does it by hand.
+pub fn equivalent(action: &Action, target: &Target) -> Vec<String> {
+    let of = |object: &Object| match &object.namespace {
+        Some(namespace) => format!("-n {namespace} {}/{}", object.plural, object.name),
+        None => format!("{}/{}", object.plural, object.name),
+    };
+    let on = |node: &str, command: &str| vec![format!("ssh core@{node} sudo {command}")];
+    match (action, target) {
+        (Action::Patch { subresource, operations }, Target::Api(object)) => {
+            let patch = Value::Array(operations.clone());
+            let sub = subresource.as_ref().map(|name| format!(" --subresource={name}"));
+            let sub = sub.unwrap_or_default();
+            vec![format!("oc patch {} --type=json{sub} -p '{patch}'", of(object))]
+        }
+        (Action::Delete, Target::Api(object)) => vec![format!("oc delete {}", of(object))],
+        (Action::Create { content: Content::Plan { .. } }, Target::Api(object)) => {
+            vec![format!("oc create -f {}.yaml", object.name)]
+        }
+        (Action::Approve { node, .. }, _) => vec![
+            "oc get csr   # the one of this node, read as `plimsoll csr` does".into(),
+            format!("oc adm certificate approve NAME   # of {node}, by name, never in bulk"),
+        ],
+        (Action::Unit { unit, verb }, Target::Node { name }) => {
+            let verb = match verb {
+                UnitVerb::Start => "start",
+                UnitVerb::Stop => "stop",
+                UnitVerb::Restart => "restart",
+            };
+            on(name, &format!("systemctl {verb} {unit}"))
+        }
+        (Action::Retire { paths }, Target::Node { name }) => {
+            let paths = paths.join(" ");
+            on(
+                name,
+                &format!(
+                    "sh -c 'mkdir -p /var/lib/plimsoll/aside && mv {paths} /var/lib/plimsoll/aside/'"
+                ),
+            )
+        }
+        (Action::Power { to }, Target::Bmc { host, .. }) => {
+            let kind = if *to == Power::On { "On" } else { "ForceOff" };
+            vec![format!(
+                "curl -u USER -X POST https://BMC_OF_{host}/redfish/v1/Systems/ID/Actions/ComputerSystem.Reset -d '{{\"ResetType\": \"{kind}\"}}'"
+            )]
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,161 @@
+//! A plan and the record of its session, in every form.
+
+#![allow(clippy::unwrap_used, reason = "times and names that are written here")]
+
+use plimsoll_model::Time;
+use plimsoll_model::plan::{PLAN_SCHEMA, Plan};
+use plimsoll_model::session::{Entry, Event, Outcome, SESSION_SCHEMA, Session};
+use plimsoll_report::{
+    TextOptions, json, plan_markdown, plan_text, session_markdown, session_text,
+};
+use serde_json::{Value, json as value};
+
+fn step(number: usize, title: &str, more: Value) -> Value {
+    let mut step = value!({
+        "number": number, "title": title, "blast": 3, "minutes": 1,
+        "action": {"do": "wait"}, "target": {"in": "nothing"},
+        "undo": {"by": "nothing", "because": "it only waits"},
+        "rehearsal": {"by": "impossible", "because": "a node has no dry run"},
+    });
+    let (Some(step_map), Some(more)) = (step.as_object_mut(), more.as_object()) else {
+        return step;
+    };
+    step_map.extend(more.clone());
+    step
+}
+
+fn plan() -> Plan {
+    let on = value!({"in": "node", "name": "master-1"});
+    let plan = value!({
+        "schema": PLAN_SCHEMA, "digest": "", "made_for": "2025-12-03T18:42:00Z",
+        "cluster": {"version": "4.18.14", "platform": "BareMetal", "topology": null, "id": null},
+        "root": {"id": "kubelet-anonymous", "entity": "Node/master-1"},
+        "confidence": "confirmed", "repair": "rebuild-kubelet-identity",
+        "title": "Rebuild the identity of the kubelet",
+        "reason": {
+            "summary": "The kubelet on master-1 lost its client certificate.",
+            "explains": [{"id": "etcd-operand-missing", "entity": "ClusterOperator/etcd"}],
+            "evidence": [],
+        },
+        "roots": [{"id": "kubelet-anonymous", "entity": "Node/master-1"}],
+        "minutes": 10, "blast": 3, "during_rollout": true,
+        "steps": [
+            step(1, "Write the bootstrap kubeconfig of master-1 anew", value!({
+                "action": {"do": "write-file", "path": "/etc/kubernetes/kubeconfig", "mode": 384,
+                    "content": {"from": "maker", "maker": "bootstrap-kubeconfig", "inputs": null}},
+                "target": on, "undo": {"by": "restore"},
+                "diff": ["~ master-1:/etc/kubernetes/kubeconfig (mode 0600)"],
+                "require": [{"on": "Node/master-1", "that": "self.controlPlane",
+                    "says": "it is a master"}],
+                "commands": ["oc config new-kubelet-bootstrap-kubeconfig > kubeconfig"],
+            })),
+            step(2, "Pause pool master", value!({
+                "blast": 2,
+                "action": {"do": "patch",
+                    "operations": [{"op": "add", "path": "/spec/paused", "value": true}]},
+                "target": {"in": "api", "group": "machineconfiguration.openshift.io",
+                    "version": "v1", "plural": "machineconfigpools", "kind": "MachineConfigPool",
+                    "name": "master", "uid": "u-1", "resource_version": "7"},
+                "diff": ["- /spec/paused: false", "+ /spec/paused: true"],
+                "undo": {"by": "patch", "operations": []},
+                "permissions": [{"verb": "patch", "group": "machineconfiguration.openshift.io",
+                    "resource": "machineconfigpools", "name": "master"}],
+                "rehearsal": {"by": "server"},
+                "unless": [{"on": "MachineConfigPool/master", "that": "self.paused",
+                    "says": "the pool is paused already"}],
+            })),
+            step(3, "Look at the console of master-1", value!({
+                "blast": 0,
+                "action": {"do": "hand", "run": ["ssh core@master-1 journalctl -u kubelet"],
+                    "expect": "No more system:anonymous."},
+            })),
+            step(4, "The node is ready", value!({
+                "blast": 0,
+                "expect": [{"on": "Node/master-1", "that": "self.ready.status == 'True'",
+                    "says": "the node is ready", "within": 10}],
+            })),
+        ],
+        "hindrances": ["no way to master-1 is given: add ssh:master-1 or ssh:all"],
+        "verify": [{"run": "oc get nodes", "expect": "master-1 Ready."}],
+        "never": ["Never give the kubelet localhost.kubeconfig."],
+        "escalate": "When no request appears within five minutes.",
+    });
+    serde_json::from_value::<Plan>(plan).unwrap().sealed()
+}
+
+fn session() -> Session {
+    let plan = plan();
+    let start: Time = "2025-12-03T18:45:00Z".parse().unwrap();
+    let mut entries: Vec<Entry> = Vec::new();
+    for (minute, event) in (0_i64..).zip([
+        Event::Began { plan: plan.digest.clone(), by: "kim".into() },
+        Event::Confirmed { step: 1, name: "master-1".into() },
+        Event::Kept { step: 1, place: "master-1:/var/lib/plimsoll/x".into(), sha256: "ab".into() },
+        Event::Intends { step: 1, before: "ab".into() },
+        Event::Did { step: 1, after: "cd".into(), says: "written".into() },
+        Event::Holds { step: 1 },
+        Event::Skipped { step: 2, says: "not needed any more".into() },
+        Event::Refused { step: 3, why: vec!["nobody typed 'done'".into()] },
+        Event::Undid { step: 1, says: "it is as it was".into() },
+        Event::Ended { outcome: Outcome::RolledBack, says: "every step is taken back".into() },
+    ]) {
+        let time = start + jiff::SignedDuration::from_mins(minute);
+        entries.push(Entry::after(entries.last(), time, event));
+    }
+    Session {
+        schema: SESSION_SCHEMA.into(),
+        plan: plan.digest,
+        title: plan.title,
+        root: plan.root,
+        outcome: Outcome::RolledBack,
+        says: "every step is taken back".into(),
+        entries,
+        next: vec!["plimsoll diagnose tells what is left".into()],
+    }
+}
+
+#[test]
+fn a_plan_is_read_from_its_reason_to_its_end() {
+    insta::assert_snapshot!(plan_text(&plan(), &TextOptions::default()));
+}
+
+#[test]
+fn a_plan_that_breaks_a_rule_says_so_first() {
+    let plan = Plan { break_glass_minutes: Some(30), ..plan() }.sealed();
+    let shown = plan_text(&plan, &TextOptions::default());
+    let line = shown.lines().position(|line| line.starts_with("BREAK-GLASS:")).unwrap();
+    assert!(line < 4, "{shown}");
+    assert!(plan_markdown(&plan).contains("**Break-glass.**"));
+}
+
+#[test]
+fn a_plan_as_markdown() {
+    insta::assert_snapshot!(plan_markdown(&plan()));
+}
+
+#[test]
+fn a_plan_as_json_is_what_its_schema_says() {
+    let text = json(&plan());
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert!(jsonschema::is_valid(&Plan::json_schema(), &value));
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan());
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_session_is_told_in_its_order() {
+    insta::assert_snapshot!(session_text(&session(), &TextOptions::default()));
+}
+
+#[test]
+fn a_session_as_markdown() {
+    insta::assert_snapshot!(session_markdown(&session()));
+}
+
+#[test]
+fn a_session_as_json_is_what_its_schema_says() {
+    let text = json(&session());
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert!(jsonschema::is_valid(&Session::json_schema(), &value));
+    insta::assert_snapshot!(text);
+}
