@@ -150,9 +150,11 @@ fn roots(page: &mut Page, d: &Diagnosis, digest: &Digest, evidence: EvidenceShow
         if let Some(next) = words::next_command(d, *number, root) {
             let shows = next.shows.map(|shows| format!("   # {shows}")).unwrap_or_default();
             let whole = format!("{}{shows}", next.command);
-            // A command is copied: what does not fit beside it is left out.
-            let line = if columns(&whole) <= page.room() { whole } else { next.command };
-            page.labelled_lines("run", &[line]);
+            // A command is copied: it stands on one line, or by its number.
+            let short = [whole, next.command, format!("plimsoll fix {number}")];
+            let fits = |line: &String| columns(line) <= page.room();
+            let line = short.into_iter().find(fits);
+            page.labelled_lines("run", line.as_slice());
         }
     }
     if d.roots.len() > shown.len() {
