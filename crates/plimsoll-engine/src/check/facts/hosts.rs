@@ -135,7 +135,7 @@ pub fn read<'c>(judgement: &'c Judgement, method: Method, facts: &mut Facts) -> 
 /// What the installer refused of each host.
 fn refused(judgement: &Judgement, machines: &[Machine<'_>], facts: &mut Facts) {
     let mut rules: BTreeMap<EntityId, BTreeSet<&str>> = BTreeMap::new();
-    for refusal in &judgement.refusals {
+    for refusal in judgement.refusals.iter().chain(&judgement.later) {
         let id = facts.entity_at(refusal.file, &refusal.path);
         rules.entry(id).or_default().insert(refusal.rule);
     }

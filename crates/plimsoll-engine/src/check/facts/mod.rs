@@ -13,6 +13,7 @@ mod nmstate;
 mod policy;
 mod registries;
 mod trust;
+mod unread;
 mod unreadable;
 mod vips;
 mod wires;
@@ -111,6 +112,7 @@ pub fn extract(judgement: &Judgement, asked: &Asked<'_>) -> Facts {
     policy::extract(&hosts, &nets, &mut facts);
     live::extract(judgement, asked, &mut facts);
     facts
+    unread::forget(&judgement.unread, &mut facts);
 }
 
 impl Facts {
