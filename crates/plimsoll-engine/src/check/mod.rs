@@ -5,6 +5,7 @@
 mod facts;
 pub mod fix;
 mod ids;
+mod page;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +27,7 @@ use crate::rules::{self, Instance, Setting, bound, proof, shared};
 use crate::summary;
 use crate::suppress::Suppression;
 use facts::{Facts, Spot};
+pub use page::page;
 pub use words::Words;
 
 const UNKNOWN_KEY: &str = "unknown-key";
