@@ -84,7 +84,14 @@ pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadab
     let facts = facts::extract(&judgement, asked);
     let mut findings = refused(knowledge, asked, &judgement, &facts);
     let mut not_checked = not_asked(&judgement);
-    let checked = own(knowledge, &facts, &mut findings, &mut not_checked);
+    let mut checked =
+        plimsoll_install::rules().len() + own(knowledge, &facts, &mut findings, &mut not_checked);
+    if asked.install.is_none() && asked.agent.is_none() {
+        let about_age = |rule: &&StateRule| rule.when.reads_of("self").contains(&facts::AGE);
+        checked = knowledge.pack.states.iter().filter(about_age).count();
+        let why = "no config is left to judge, only what the installer made of it".into();
+        not_checked = vec![NotChecked { id: "install-config".into(), why }];
+    }
     let (mut findings, suppressed) = accepted(asked, findings);
     let rank = |finding: &Finding| {
         let file = [asked.install, asked.agent];
@@ -108,7 +115,7 @@ pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadab
         findings,
         suppressed,
         not_checked,
-        checked: u64::try_from(plimsoll_install::rules().len() + checked).unwrap_or(u64::MAX),
+        checked: u64::try_from(checked).unwrap_or(u64::MAX),
     })
 }
 

@@ -24,6 +24,7 @@ use plimsoll_install::{File, Judgement, Place, Placed};
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Value, clip, redact};
 
 use super::Asked;
+pub use assets::AGE;
 
 /// A place in a file of the user, and what stands there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
