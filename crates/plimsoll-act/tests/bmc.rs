@@ -49,6 +49,7 @@ fn target(server: &Server, system: &str) -> BmcTarget {
         password: Some(Secret::new(PASSWORD)),
         verify: false,
         ca_pem: None,
+        more_ca_pem: None,
     };
     BmcTarget::new("worker-9", address, patience(), now).settling_within(Duration::from_secs(2))
 }

@@ -85,7 +85,7 @@ impl Client {
         deadline: Instant,
         now: Timestamp,
     ) -> Result<Self, String> {
-        let judge = Judge::new(target.ca_pem.as_deref(), now, target.verify);
+        let judge = Judge::new(target, now, target.verify);
         let config = judge.config().map_err(|error| error.to_string())?;
         let scheme = endpoint.transport.scheme();
         let base = Url::parse(&format!("{scheme}://{}:{}/", endpoint.host, endpoint.port))

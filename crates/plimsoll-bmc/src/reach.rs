@@ -34,7 +34,7 @@ pub async fn look(
         return Ok((address, None));
     }
     // Accepts anything: what is wrong with a certificate can only be told by one who looks at it.
-    let judge = Judge::new(target.ca_pem.as_deref(), now, false);
+    let judge = Judge::new(target, now, false);
     let version = handshake(endpoint, stream, &judge, patience).await;
     let mut tls = judge.seen();
     match version {

@@ -19,6 +19,8 @@ pub struct Target {
     pub verify: bool,
     /// Takes the place of the system's roots.
     pub ca_pem: Option<String>,
+    /// Trusted beside those.
+    pub more_ca_pem: Option<String>,
 }
 
 /// A text that is sent to a BMC and shown nowhere.

@@ -11,6 +11,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, SignatureScheme};
 
 use crate::reading::Tls;
+use crate::target::Target;
 use crate::value::clean;
 
 static SYSTEM: LazyLock<Bundle> = LazyLock::new(Bundle::system);
@@ -30,11 +31,14 @@ pub struct Judge {
 }
 
 impl Judge {
-    pub fn new(ca_pem: Option<&str>, now: Timestamp, strict: bool) -> Arc<Self> {
-        let roots = match ca_pem {
+    pub fn new(target: &Target, now: Timestamp, strict: bool) -> Arc<Self> {
+        let mut roots = match &target.ca_pem {
             Some(pem) => Bundle::from_pem("given", pem.as_bytes()),
             None => SYSTEM.clone(),
         };
+        if let Some(pem) = &target.more_ca_pem {
+            roots.add_pem(pem.as_bytes());
+        }
         Arc::new(Self { roots, now, strict, seen: Mutex::default() })
     }
 

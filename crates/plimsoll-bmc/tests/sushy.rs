@@ -91,6 +91,7 @@ fn target(emulator: &Emulator, system: &str, password: &str) -> Target {
         password: Some(Secret::new(password)),
         verify: true,
         ca_pem: Some(emulator.ca_pem.clone()),
+        more_ca_pem: None,
     }
 }
 

@@ -75,6 +75,13 @@ async fn a_self_signed_certificate_is_trusted_if_it_is_the_one_given() {
 
 #[tokio::test]
 async fn the_roots_of_the_system_do_not_know_it() {
+    // Beside the roots of this machine, which do not know its authority.
+    let (reading, _server) = with(Certificate::Good, |target| {
+        target.more_ca_pem = target.ca_pem.take();
+    })
+    .await;
+    assert_eq!(reading.tls.unwrap().trusted, Some(true));
+    assert!(reading.system.is_some());
     let (reading, server) = with(Certificate::Good, |target| target.ca_pem = None).await;
     assert_eq!(reading.reach.status, ReachStatus::TlsFailed);
     assert_ne!(reading.tls.unwrap().trusted, Some(true));
@@ -94,6 +101,7 @@ fn at(address: String) -> Target {
         password: None,
         verify: false,
         ca_pem: None,
+        more_ca_pem: None,
     }
 }
 

@@ -31,8 +31,10 @@ pub fn find(pack: &Pack, name: &str) -> Option<usize> {
 
 /// Names that may have been meant, nearest first.
 pub fn near(pack: &Pack, name: &str) -> Vec<String> {
-    let known = pack.cases.iter().map(|case| &case.id).chain(pack.states.iter().map(|s| &s.id));
-    let mut scored: Vec<(f64, &String)> = known
+    let known = pack.cases.iter().map(|case| &*case.id).chain(pack.states.iter().map(|s| &*s.id));
+    let rules = plimsoll_install::rules().iter().map(|rule| rule.id);
+    let mut scored: Vec<(f64, &str)> = known
+        .chain(rules)
         .map(|known| {
             let part = known.contains(name) || known.split('-').any(|word| word == name);
             let score = if part && name.len() > 2 {
@@ -46,7 +48,7 @@ pub fn near(pack: &Pack, name: &str) -> Vec<String> {
         .collect();
     scored.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| x.cmp(y)));
     scored.dedup();
-    scored.into_iter().take(NEAR).map(|(_, name)| name.clone()).collect()
+    scored.into_iter().take(NEAR).map(|(_, name)| name.to_string()).collect()
 }
 
 /// Every failure mode in one line, by area and id.

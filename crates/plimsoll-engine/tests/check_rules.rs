@@ -11,7 +11,7 @@ use plimsoll_engine::PackFile;
 use plimsoll_engine::check::{Asked, ConfigFile, Knowledge, check};
 use plimsoll_install::{Method, Release};
 use plimsoll_model::Snapshot;
-use plimsoll_model::check::{Check, Origin, Severity};
+use plimsoll_model::check::{Check, Finding, Origin, Severity};
 
 /// Certificates of the cases are valid or not at this time.
 const NOW: &str = "2025-12-03T18:42:00Z";
@@ -138,7 +138,10 @@ fn files(case: &Case) -> Result<Vec<(&'static str, String)>, String> {
 }
 
 fn judge(case: &Case) -> Result<Check, String> {
-    let files = files(case)?;
+    judge_files(case, &files(case)?)
+}
+
+fn judge_files(case: &Case, files: &[(&'static str, String)]) -> Result<Check, String> {
     let named = |name: &str| {
         let file = files.iter().find(|(known, _)| *known == name);
         file.map(|(name, text)| ConfigFile { name, text })
@@ -274,6 +277,54 @@ fn base(path: &Path, _: String) -> datatest_stable::Result<()> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }
 
+/// A value of the wrong type in place of each value of a good config: nothing else is wrong with it.
+fn half_read(path: &Path, _: String) -> datatest_stable::Result<()> {
+    let name = path.file_name().unwrap().to_string_lossy();
+    let base = name.split('.').next().unwrap_or_default().to_string();
+    let case = Case { base, release: "4.18".into(), ..Case::default() };
+    let files = files(&case)?;
+    let mut failures = BTreeSet::new();
+    for (file, (_, text)) in files.iter().enumerate() {
+        for (line, broken) in broken(text) {
+            let mut files = files.clone();
+            files[file].1 = broken;
+            let found = judge_files(&case, &files)?;
+            let is_it = |it: &&Finding| it.id == "value-of-wrong-type" && it.line == line;
+            let Some(fault) = found.findings.iter().find(is_it) else { continue };
+            let others = found.findings.iter().filter(|it| it.id != fault.id);
+            failures.extend(others.map(|it| format!("{} <- {}", it.id, fault.path)));
+        }
+    }
+    let failures: Vec<_> = failures.into_iter().collect();
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
+}
+
+fn broken(text: &str) -> Vec<(u32, String)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut all = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some((key, _)) = line.split_once(':') else { continue };
+        let name = key.trim_start_matches([' ', '-']);
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            continue;
+        }
+        let own = key.len() - name.len();
+        let deeper = |line: &&&str| {
+            let bare = line.trim_start();
+            let spaces = line.len() - bare.len();
+            bare.is_empty() || spaces > own || (spaces == own && bare.starts_with("- "))
+        };
+        let end = at + 1 + lines[at + 1..].iter().take_while(deeper).count();
+        for with in ["[[1]]", "7", "{x: 1}"] {
+            let mut lines: Vec<String> = lines.iter().map(|line| (*line).to_string()).collect();
+            lines[at] = format!("{key}: {with}");
+            lines[at + 1..end].fill(String::new());
+            all.push((u32::try_from(at + 1).unwrap(), lines.join("\n") + "\n"));
+        }
+    }
+    all
+}
+
 /// Every folder has its cases.
 fn folder(path: &Path) -> datatest_stable::Result<()> {
     let cases = path.with_file_name("tests").join("cases.md");
@@ -283,5 +334,6 @@ fn folder(path: &Path) -> datatest_stable::Result<()> {
 datatest_stable::harness! {
     { test = case_file, root = "../../knowledge/check", pattern = r"tests/cases\.md$" },
     { test = base, root = "../../knowledge/check/bases", pattern = r"install-config\.yaml$" },
+    { test = half_read, root = "../../knowledge/check/bases", pattern = r"install-config\.yaml$" },
     { test = folder, root = "../../knowledge/check", pattern = r"^(?!live/).*case\.yaml$" },
 }

@@ -36,6 +36,8 @@ pub(crate) enum Data {
     Raw(Arc<Node>),
     /// A mapping of which only its being there counts.
     Mapping,
+    /// An item of a list that is not of its type: it is there, and nothing is known of it.
+    Unread,
 }
 
 pub(crate) type Fields = BTreeMap<&'static str, Value>;
@@ -59,8 +61,8 @@ pub struct UnknownKey {
 
 pub(crate) struct Decoded {
     pub root: Value,
-    /// The error of decoding; nothing else is looked at then.
-    pub error: Option<Fault>,
+    /// Every value that does not fit. Go names the first of these, and looks at nothing else then.
+    pub errors: Vec<Fault>,
     /// Go's decoder names only the first, and only when no error came before it.
     pub unknown_first: bool,
     pub unknown: Vec<UnknownKey>,
@@ -72,16 +74,17 @@ pub(crate) fn decode(root: Node, shape: &'static Shape, release: Release) -> Dec
         structs: Vec::new(),
         go_fields: Vec::new(),
         path: Vec::new(),
-        saved: None,
-        fatal: None,
+        saved: Vec::new(),
+        fatal: Vec::new(),
         unknown: Vec::new(),
         unknown_first: false,
     };
     let place = place_of(&root);
     let data = decoder.value(root, &Type::Struct(shape), false).unwrap_or(Data::Null);
-    let error = decoder.fatal.or(decoder.saved);
+    let mut errors = decoder.fatal;
+    errors.append(&mut decoder.saved);
     let root = Value { place, key: None, data };
-    Decoded { root, error, unknown_first: decoder.unknown_first, unknown: decoder.unknown }
+    Decoded { root, errors, unknown_first: decoder.unknown_first, unknown: decoder.unknown }
 }
 
 pub(crate) fn place_of(node: &Node) -> Place {
@@ -103,10 +106,10 @@ struct Decoder {
     structs: Vec<&'static str>,
     go_fields: Vec<&'static Field>,
     path: Vec<Part>,
-    /// The first error that does not stop the decoder.
-    saved: Option<Fault>,
+    /// Errors that do not stop Go's decoder.
+    saved: Vec<Fault>,
     /// An error of a type that reads itself stops it, and hides what was saved.
-    fatal: Option<Fault>,
+    fatal: Vec<Fault>,
     unknown: Vec<UnknownKey>,
     unknown_first: bool,
 }
@@ -126,9 +129,6 @@ pub(crate) fn word(node: &Node) -> &'static str {
 impl Decoder {
     /// `None` where nothing was set.
     fn value(&mut self, node: Node, kind: &Type, embedded: bool) -> Option<Data> {
-        if self.fatal.is_some() {
-            return None;
-        }
         if matches!(node.kind, Kind::Null) {
             return Some(Data::Null);
         }
@@ -207,7 +207,7 @@ impl Decoder {
         for (index, node) in nodes.into_iter().enumerate() {
             let place = place_of(&node);
             self.path.push(Part::Index(index));
-            let data = self.value(node, item, false).unwrap_or(Data::Null);
+            let data = self.value(node, item, false).unwrap_or(Data::Unread);
             self.path.pop();
             values.push(Value { place, key: None, data });
         }
@@ -235,15 +235,12 @@ impl Decoder {
                 }
             }
             self.path.pop();
-            if self.fatal.is_some() {
-                break;
-            }
         }
         fields
     }
 
     fn note_unknown(&mut self, place: Place) {
-        if self.saved.is_none() {
+        if self.saved.is_empty() {
             self.unknown_first = true;
         }
         let Some(Part::Key(key)) = self.path.last() else { return };
@@ -278,23 +275,21 @@ impl Decoder {
     }
 
     fn mismatch(&mut self, node: &Node, word: &str, go_type: &str) -> Option<Data> {
-        if self.saved.is_none() {
-            let target = match self.structs.last() {
-                Some(name) => format!("Go struct field {name}.{}", self.go_path()),
-                None => "Go value".to_string(),
-            };
-            self.saved = Some(Fault {
-                text: format!("json: cannot unmarshal {word} into {target} of type {go_type}"),
-                path: self.dotted(),
-                place: place_of(node),
-                rule: "value-of-wrong-type",
-            });
-        }
+        let target = match self.structs.last() {
+            Some(name) => format!("Go struct field {name}.{}", self.go_path()),
+            None => "Go value".to_string(),
+        };
+        self.saved.push(Fault {
+            text: format!("json: cannot unmarshal {word} into {target} of type {go_type}"),
+            path: self.dotted(),
+            place: place_of(node),
+            rule: "value-of-wrong-type",
+        });
         None
     }
 
     fn stop(&mut self, node: &Node, rule: &'static str, text: String) -> Option<Data> {
-        self.fatal = Some(Fault { text, path: self.dotted(), place: place_of(node), rule });
+        self.fatal.push(Fault { text, path: self.dotted(), place: place_of(node), rule });
         None
     }
 }

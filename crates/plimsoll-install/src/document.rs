@@ -1,10 +1,11 @@
 //! A file as go-yaml would hand it on: one tree whose plain scalars follow YAML 1.1.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use plimsoll_yaml::{DuplicateKeys, Key, Kind, Limits, Node, parse};
+use plimsoll_yaml::{DuplicateKeys, Key, Kind, Limits, Node, YamlError, parse};
 
 use crate::Unreadable;
 use crate::decode::place_of_key;
@@ -25,15 +26,19 @@ pub(crate) struct Document {
 /// A key that stands twice in one mapping, and the value that came second.
 pub(crate) struct DoubledKey {
     pub key: String,
+    /// Dotted, of the keys as written.
+    pub path: String,
     pub place: Place,
     pub value_line: u32,
 }
 
 pub(crate) fn read(text: &str, file: File) -> Result<Document, Unreadable> {
-    let mut root =
-        parse(text, &LIMITS).or_else(|error| parse_as_go(text).ok_or(error)).map_err(|error| {
-            Unreadable { file, line: error.line, column: error.column, message: error.message }
-        })?;
+    let mut root = written(text).map_err(|error| Unreadable {
+        file,
+        line: error.line,
+        column: error.column,
+        message: error.message,
+    })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some((Place { line, column }, message)) = refused_by_go(text) {
         return Err(Unreadable { file, line, column, message: message.into() });
@@ -42,6 +47,11 @@ pub(crate) fn read(text: &str, file: File) -> Result<Document, Unreadable> {
     let mut faults = Faults::default();
     source.resolve(&mut root, &mut faults);
     Ok(Document { root, doubled: faults.doubled, null_key: faults.null_key })
+}
+
+/// The tree before plain scalars follow YAML 1.1: texts are as they stand in the file.
+pub(crate) fn written(text: &str) -> Result<Node, YamlError> {
+    parse(text, &LIMITS).or_else(|error| parse_as_go(text).ok_or(error))
 }
 
 /// A pull secret that was printed over several lines ends at the left edge, and go-yaml takes that.
@@ -71,6 +81,8 @@ fn move_back(node: &mut Node, moved: &[u32]) {
 struct Faults {
     doubled: Vec<DoubledKey>,
     null_key: Option<(Place, String)>,
+    /// Of the node that is looked at.
+    path: String,
 }
 
 /// The text by lines: the tree says what a scalar is, only the text says whether it was quoted.
@@ -151,20 +163,31 @@ impl<'t> Source<'t> {
                 }
             }
             Kind::Null | Kind::Bool(_) => {}
-            Kind::List(items) => items.iter_mut().for_each(|item| self.resolve(item, faults)),
+            Kind::List(items) => {
+                let above = faults.path.len();
+                for (index, item) in items.iter_mut().enumerate() {
+                    let _ = write!(faults.path, "[{index}]");
+                    self.resolve(item, faults);
+                    faults.path.truncate(above);
+                }
+            }
             Kind::Map(entries) => {
                 for (key, value) in entries.iter_mut() {
                     self.resolve_key(key, value, faults);
                 }
                 let doubled = doubled(entries);
+                let above = faults.path.len();
                 for (i, (key, value)) in entries.iter_mut().enumerate() {
+                    faults.path.push_str(if above == 0 { "" } else { "." });
+                    faults.path.push_str(&key.name);
                     self.resolve(value, faults);
                     if doubled.contains(&i) {
                         let place = place_of_key(key, value);
                         let value_line = self.line_of_value(key.line, value);
-                        let key = key.name.clone();
-                        faults.doubled.push(DoubledKey { key, place, value_line });
+                        let (key, path) = (key.name.clone(), faults.path.clone());
+                        faults.doubled.push(DoubledKey { key, path, place, value_line });
                     }
+                    faults.path.truncate(above);
                 }
             }
         }
@@ -272,7 +295,7 @@ mod tests {
     fn every_second_key_is_found() {
         let document = read("a: 1\nb:\n  c: 1\n  c: 2\na: 3\n", File::Install).unwrap();
         let found: Vec<_> =
-            document.doubled.iter().map(|d| (d.key.as_str(), d.place.line)).collect();
-        assert_eq!(found, [("c", 4), ("a", 5)]);
+            document.doubled.iter().map(|d| (d.path.as_str(), d.place.line)).collect();
+        assert_eq!(found, [("b.c", 4), ("a", 5)]);
     }
 }

@@ -4,12 +4,13 @@ use crate::agent;
 use crate::check::{self, Context, Crash, NotChecked};
 use crate::config::{AgentConfig, Config, InstallConfig, convert, set_defaults};
 use crate::decode::{Decoded, decode, unknown_text};
-use crate::document;
+use crate::document::{self, DoubledKey};
 use crate::provision;
 use crate::reader::At;
 use crate::refusal::{Collector, File, Refusal, Stage};
 use crate::release::{Method, Release};
 use crate::schema::{AGENT_CONFIG, INSTALL_CONFIG, Shape};
+use crate::unread::{Unread, about_one};
 
 /// The texts of the files that are there.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +35,8 @@ pub struct Judgement {
     pub later: Vec<Refusal>,
     /// Rules that need the outside world, and why.
     pub not_checked: Vec<(&'static str, String)>,
+    /// Values that are not of their type: nothing that rests on them is judged.
+    pub unread: Unread,
     pub config: Config,
 }
 
@@ -59,20 +62,19 @@ pub fn judge(input: &Input<'_>, release: Release, method: Method) -> Result<Judg
         .transpose()?;
     let agent_text = input.agent.filter(|_| method == Method::Agent);
     // A refusal of the first file hides the second, but its values are wanted all the same.
-    let goes_on = state.refusals.iter().all(concerns_nothing_else);
-    let (mut later, agent) = match agent_text {
+    let (mut ahead, agent) = match agent_text {
         Some(text) => {
-            let mut later = State::default();
-            let agent = later.read(text, File::Agent, &AGENT_CONFIG, release, AgentConfig::read)?;
-            (later, Some(agent))
+            let mut ahead = State::default();
+            let agent = ahead.read(text, File::Agent, &AGENT_CONFIG, release, AgentConfig::read)?;
+            (ahead, Some(agent))
         }
         None => (State::default(), None),
     };
-    state.unknown_keys.append(&mut later.unknown_keys);
+    state.unknown_keys.append(&mut ahead.unknown_keys);
     let mut config = Config { install, agent, unknown_keys: Vec::new() };
-    if goes_on {
-        state.examine(&mut config, later, release, method);
-    }
+    state.unread.append(&mut ahead.unread);
+    state.unread.count_hosts_as_the_installer_does(&config);
+    state.examine(&mut config, ahead, release, method);
     config.unknown_keys = state.unknown_keys;
     let verdict = if state.refusals.is_empty() { Verdict::Accept } else { Verdict::Reject };
     Ok(Judgement {
@@ -81,26 +83,9 @@ pub fn judge(input: &Input<'_>, release: Release, method: Method) -> Result<Judg
         warnings: state.warnings,
         later: state.later,
         not_checked: state.not_checked,
+        unread: state.unread,
         config,
     })
-}
-
-/// Whether what could not be read leaves the rest to be judged. Without its networks or hosts most of a
-/// config would seem wrong.
-fn concerns_nothing_else(refusal: &Refusal) -> bool {
-    const APART: [&str; 9] = [
-        "additionalTrustBundle",
-        "additionalTrustBundlePolicy",
-        "baseDomain",
-        "fips",
-        "imageContentSources",
-        "imageDigestSources",
-        "proxy",
-        "publish",
-        "sshKey",
-    ];
-    let first = refusal.path.split(['.', '[']).next().unwrap_or_default();
-    APART.iter().any(|key| key.eq_ignore_ascii_case(first))
 }
 
 #[derive(Default)]
@@ -109,6 +94,7 @@ struct State {
     warnings: Vec<Refusal>,
     later: Vec<Refusal>,
     not_checked: NotChecked,
+    unread: Unread,
     unknown_keys: Vec<(File, crate::UnknownKey)>,
 }
 
@@ -118,18 +104,29 @@ impl State {
         self.warnings.extend(out.warnings);
     }
 
-    /// A step of the installer. One that it does not come to tells what is still ahead.
+    /// A step of the installer. One that it does not come to tells what is still ahead, as far as that
+    /// does not rest on what could not be read.
     fn step(&mut self, outs: impl IntoIterator<Item = Collector>) {
         let is_reached = self.refusals.is_empty();
+        let before = self.later.len();
         for out in outs {
             if is_reached {
                 self.take(out);
                 continue;
             }
-            let unread =
-                |path: &str| self.refusals.iter().any(|known| about_one(&known.path, path));
-            let ahead = out.refusals.into_iter().filter(|refusal| !unread(&refusal.path));
-            self.later.extend(ahead.collect::<Vec<_>>());
+            for refusal in out.refusals {
+                let mut told = self.refusals.iter().chain(&self.later[..before]);
+                if told.any(|known| about_one(&known.path, &refusal.path)) {
+                    continue;
+                }
+                match self.unread.below(&refusal) {
+                    Some(path) => {
+                        let why = format!("{path} is not of its type, and this rests on it");
+                        self.not_checked.push((refusal.rule, why));
+                    }
+                    None => self.later.push(refusal),
+                }
+            }
         }
     }
 
@@ -145,20 +142,21 @@ impl State {
         let document = document::read(text, file)?;
         let mut out = Collector::new(file, Stage::Parse);
         let head = format!("failed to unmarshal {}", file.name());
-        if let Some(first) = document.doubled.first() {
-            let lines: Vec<_> = document
-                .doubled
-                .iter()
-                .map(|doubled| {
-                    let key = crate::go::text::quote(&doubled.key);
-                    format!("  line {}: key {key} already set in map", doubled.value_line)
-                })
-                .collect();
+        let doubled = document.doubled;
+        let lines: Vec<_> = doubled
+            .iter()
+            .map(|doubled| {
+                let key = crate::go::text::quote(&doubled.key);
+                format!("  line {}: key {key} already set in map", doubled.value_line)
+            })
+            .collect();
+        for DoubledKey { path, place, .. } in doubled {
             let text = format!(
                 "{head}: error converting YAML to JSON: yaml: unmarshal errors:\n{}",
                 lines.join("\n")
             );
-            out.plain("key-doubled", first.key.as_str(), first.place, text);
+            out.plain("key-doubled", path.as_str(), place, text);
+            self.unread.push(file, path);
         }
         if let Some((place, shown)) = document.null_key.filter(|_| out.refusals.is_empty()) {
             let word = if release <= Release::V4_15 { "Unsupported" } else { "unsupported" };
@@ -170,8 +168,10 @@ impl State {
         }
         let decoded = decode(document.root, shape, release);
         let value = read(At::root(&decoded.root));
-        if out.refusals.is_empty() {
-            report_decoding(&decoded, file, &head, &mut out);
+        let ahead = report_decoding(&decoded, file, &head, &mut out);
+        self.later.extend(ahead.refusals);
+        for fault in decoded.errors {
+            self.unread.push(file, fault.path);
         }
         self.unknown_keys.extend(decoded.unknown.into_iter().map(|unknown| (file, unknown)));
         self.take(out);
@@ -196,18 +196,16 @@ impl State {
             }
         }
         if method == Method::Agent {
-            let State { refusals, warnings, .. } = agent;
-            let readable = refusals.is_empty();
+            let State { refusals, warnings, later, .. } = agent;
             match self.refusals.is_empty() {
                 true => self.refusals = refusals,
                 false => self.later.extend(refusals),
             }
+            self.later.extend(later);
             self.warnings.extend(warnings);
-            if readable {
-                let install = config.install.as_ref();
-                let outs = agent::check(install, agent_config, release, &mut self.not_checked);
-                self.step(outs);
-            }
+            let install = config.install.as_ref();
+            let outs = agent::check(install, agent_config, release, &mut self.not_checked);
+            self.step(outs);
         }
     }
 
@@ -235,29 +233,28 @@ impl State {
     }
 }
 
-/// One path is the other, or above it.
-fn about_one(one: &str, other: &str) -> bool {
-    let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
-    let rest = long.get(short.len()..).unwrap_or_default();
-    long.get(..short.len()).is_some_and(|start| start.eq_ignore_ascii_case(short))
-        && (rest.is_empty() || rest.starts_with(['.', '[']))
-}
-
-fn report_decoding(decoded: &Decoded, file: File, head: &str, out: &mut Collector) {
+/// Go names one fault of decoding. Gives what it would name once that one is mended.
+fn report_decoding(decoded: &Decoded, file: File, head: &str, out: &mut Collector) -> Collector {
     let middle = "error unmarshaling JSON: while decoding JSON";
-    let first_unknown = decoded.unknown.first().filter(|_| decoded.unknown_first);
+    let mut ahead = Collector::new(file, Stage::Parse);
+    let mut reached = out.refusals.is_empty();
+    let first_unknown = decoded.unknown.first().filter(|_| decoded.unknown_first && reached);
     // An error of a value that reads itself hides an unknown key before it.
-    let fatal = decoded.error.as_ref().filter(|error| error.rule == "network-unreadable");
-    if let Some(unknown) = first_unknown.filter(|_| fatal.is_none()) {
+    let fatal = decoded.errors.iter().any(|error| error.rule == "network-unreadable");
+    if let Some(unknown) = first_unknown.filter(|_| !fatal) {
         let text = format!("{head}: {middle}: {}", unknown_text(&unknown.key));
         if file == File::Agent {
-            return out.plain("unknown-key", unknown.path.as_str(), unknown.place, text);
+            out.plain("unknown-key", unknown.path.as_str(), unknown.place, text);
+            reached = false;
+        } else {
+            let text = format!("failed to parse first occurrence of unknown field: {text}");
+            out.warn("unknown-key", &unknown.path, unknown.place, text);
         }
-        let text = format!("failed to parse first occurrence of unknown field: {text}");
-        out.warn("unknown-key", &unknown.path, unknown.place, text);
     }
-    if let Some(error) = &decoded.error {
+    for error in &decoded.errors {
         let text = format!("{head}: {middle}: {}", error.text);
-        out.plain(error.rule, error.path.as_str(), error.place, text);
+        let into = if std::mem::take(&mut reached) { &mut *out } else { &mut ahead };
+        into.plain(error.rule, error.path.as_str(), error.place, text);
     }
+    ahead
 }

@@ -24,6 +24,7 @@ mod refusal;
 mod release;
 mod rules;
 mod schema;
+mod unread;
 
 pub use bmc::Driver;
 pub use config::{
@@ -39,10 +40,16 @@ pub use place::{Place, Placed};
 pub use refusal::{ErrorType, File, Refusal, Stage};
 pub use release::{Method, Release, UnknownRelease};
 pub use rules::{Rule, rules};
+pub use unread::Unread;
 
 /// install-config.yaml as go-yaml reads it, for what no config holds.
 pub fn tree(text: &str) -> Option<plimsoll_yaml::Node> {
     document::read(text, File::Install).ok().map(|document| document.root)
+}
+
+/// The same tree with every text as it stands in the file, for who wants to change it there.
+pub fn written(text: &str) -> Option<plimsoll_yaml::Node> {
+    document::written(text).ok()
 }
 
 /// What a field of type string becomes: `123456` is a text there, and `0777` is `511`.

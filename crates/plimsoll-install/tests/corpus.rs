@@ -4,15 +4,14 @@
 //! `fixtures/install/cases.jsonl` holds edits of the files in `fixtures/install/bases` and what the
 //! validation code of openshift/installer, compiled from its release branches, said of the result.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod support;
+
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use plimsoll_install::{
-    ErrorType, File, Input, Judgement, Method, Refusal, Release, Stage, judge, rules,
-};
+use plimsoll_install::{ErrorType, File, Input, Judgement, Refusal, Release, Stage, judge, rules};
 use serde_json::Value;
-
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/install");
+use support::Case;
 
 /// Field, kind and sentence; a plain error has only its sentence.
 type Said = (String, String, String);
@@ -118,18 +117,6 @@ fn warnings_of_installer(said: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// The text of a file: given as it is, or as lines put into a base.
-fn text_of(file: &Value, name: &str, bases: &BTreeMap<String, String>) -> Option<String> {
-    if let Some(text) = file["text"].as_str() {
-        return Some(text.to_string());
-    }
-    let base = bases.get(&format!("{}.{name}", file["base"].as_str()?))?;
-    let lines: Vec<_> = base.split('\n').collect();
-    let cut = |i: usize| usize::try_from(file["cut"][i].as_u64().unwrap_or(0)).unwrap_or(0);
-    let put: Vec<_> = file["put"].as_str().into_iter().flat_map(|put| put.split('\n')).collect();
-    Some([&lines[..cut(0)], &put, &lines[cut(1)..]].concat().join("\n"))
-}
-
 /// Places lie in the file, and every rule is in the table, for this release.
 fn check_form(judgement: &Judgement, input: &Input<'_>, release: Release, case: &str) {
     for refusal in judgement.refusals.iter().chain(&judgement.warnings) {
@@ -148,36 +135,24 @@ fn check_form(judgement: &Judgement, input: &Input<'_>, release: Release, case: 
 
 #[test]
 fn the_corpus_agrees() {
-    let read = |path: &str| std::fs::read_to_string(format!("{FIXTURES}/{path}")).unwrap();
-    let bases: BTreeMap<_, _> = std::fs::read_dir(format!("{FIXTURES}/bases"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .map(|name| (name.clone(), read(&format!("bases/{name}"))))
-        .collect();
     let mut report = String::new();
     let (mut judged, mut verdicts, mut whole) = (0, 0, 0);
-    for line in read("cases.jsonl").lines() {
-        let case: Value = serde_json::from_str(line).unwrap();
-        let name = case["name"].as_str().unwrap();
-        let kind = case["kind"].as_str().unwrap();
-        let install = text_of(&case["install"], "install-config.yaml", &bases);
-        let agent = text_of(&case["agent"], "agent-config.yaml", &bases);
+    for Case { name, kind, method, install, agent, said } in &support::cases() {
         let input = Input { install: install.as_deref(), agent: agent.as_deref() };
-        let method = if kind == "agent" { Method::Agent } else { Method::Ipi };
-        for said in case["said"].as_array().unwrap() {
+        for said in said.as_array().unwrap() {
             let errors = said["errors"].as_array().unwrap().iter().map(said_by_installer);
             let theirs: BTreeSet<_> = errors.filter(|error| !of_the_outside(error)).collect();
             for release in said["releases"].as_array().unwrap() {
                 let release: Release = release.as_str().unwrap().parse().unwrap();
                 judged += 1;
-                let Ok(judgement) = judge(&input, release, method) else {
+                let Ok(judgement) = judge(&input, release, *method) else {
                     // What is not YAML has no sentence here, but the installer must refuse it, too.
                     verdicts += usize::from(!theirs.is_empty());
                     whole += usize::from(!theirs.is_empty());
                     continue;
                 };
                 check_form(&judgement, &input, release, name);
-                let counted = |r: &&Refusal| kind != "install" || r.stage != Stage::Provision;
+                let counted = |r: &&Refusal| *kind != "install" || r.stage != Stage::Provision;
                 let ours: BTreeSet<_> =
                     judgement.refusals.iter().filter(counted).map(said_by_us).collect();
                 verdicts += usize::from(ours.is_empty() == theirs.is_empty());

@@ -19,6 +19,9 @@ pub struct Check {
     pub verdict: CheckVerdict,
     /// What `openshift-install` of that release would say of the same files.
     pub installer_verdict: InstallerVerdict,
+    /// What each of its commands would say: some faults only the later one meets.
+    #[serde(default)]
+    pub installer_commands: Vec<CommandVerdict>,
     /// In the order of the files, then of their lines; what no file holds comes last.
     pub findings: Vec<Finding>,
     /// Findings that the user does not want to hear of (`--skip`, `plimsoll.toml`).
@@ -60,6 +63,33 @@ pub enum Severity {
     Warning,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandVerdict {
+    /// Such as `create manifests`, `create cluster` or `agent create image`.
+    pub command: String,
+    pub verdict: InstallerVerdict,
+}
+
+/// The step at which the installer meets a fault, in its order.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum InstallerStage {
+    /// Reading a file: nothing else is looked at.
+    Parse,
+    /// Deprecated fields become their successors.
+    Convert,
+    /// Every command meets it.
+    Validate,
+    /// Only `create cluster` meets it.
+    Provision,
+    /// Only `agent create …` meets it, in agent-config.yaml.
+    AgentConfig,
+    /// Only `agent create …` meets it, once both files are read.
+    AgentHosts,
+}
+
 /// Who would tell the user of it.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -78,6 +108,9 @@ pub struct Finding {
     pub id: String,
     pub severity: Severity,
     pub origin: Origin,
+    /// Where the installer meets it, now or once what comes before is mended; none where it never does.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stage: Option<InstallerStage>,
     pub entity: EntityId,
     /// As it was given; empty where no file is at fault.
     pub file: String,

@@ -40,6 +40,10 @@ impl Bundle {
         Self { name: "system".into(), certificates }
     }
 
+    pub fn add_pem(&mut self, pem: &[u8]) {
+        self.certificates.extend(CertificateDer::pem_slice_iter(pem).filter_map(Result::ok));
+    }
+
     pub fn is_empty(&self) -> bool {
         self.certificates.is_empty()
     }

@@ -63,12 +63,27 @@ fn reason(check: &Check) -> String {
         release if release.is_empty() => release,
         release => format!(" (OpenShift {release})"),
     };
-    let verb = match check.installer_verdict {
+    format!("{errors}{warnings}{place}{release}. {}", installer(check))
+}
+
+/// `The installer would accept it.` Where its commands differ, each is named.
+fn installer(check: &Check) -> String {
+    let verb = |verdict: InstallerVerdict| match verdict {
         InstallerVerdict::Accept => "accept",
         InstallerVerdict::Reject => "reject",
     };
     let object = if check.files.len() > 1 { "them" } else { "it" };
-    format!("{errors}{warnings}{place}{release}. The installer would {verb} {object}.")
+    if check.files.is_empty() {
+        return "There is no config that the installer could judge.".into();
+    }
+    let commands = &check.installer_commands;
+    if commands.iter().all(|each| each.verdict == check.installer_verdict) {
+        return format!("The installer would {} {object}.", verb(check.installer_verdict));
+    }
+    let each = commands.iter().map(|each| {
+        format!("'{}' would {} {object}", safe::line(&each.command), verb(each.verdict))
+    });
+    format!("The installer's {}.", each.collect::<Vec<_>>().join(", "))
 }
 
 fn files(check: &Check) -> String {

@@ -55,6 +55,7 @@ pub fn targets(file: &Path) -> Result<Vec<Target>, Failure> {
                 Some(named) => Some(beside(file, &named).map_err(|why| refused(line, &why))?),
                 None => None,
             },
+            more_ca_pem: None,
         });
     }
     if targets.is_empty() {

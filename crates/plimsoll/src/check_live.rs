@@ -1,7 +1,7 @@
 //! What `check` sees outside of the files: the folder that they stand in, and with `--live` names,
 //! BMCs, registries and this machine.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use plimsoll_engine::check::ConfigFile;
 use plimsoll_install::{Input, Method, judge};
@@ -10,10 +10,8 @@ use plimsoll_model::{Snapshot, snapshot::SourceInfo};
 
 use crate::args::{Check, LivePart};
 use crate::exit::Failure;
-use crate::live;
+use crate::{consumed, live};
 
-/// What an installer keeps between two runs, and what it makes: certificates in it are good for a day.
-const ASSETS: [&str; 2] = [".openshift_install_state.json", "auth/kubeconfig"];
 const AGE: &str = "install-folder/age-hours";
 
 pub fn look(
@@ -24,7 +22,7 @@ pub fn look(
     seen: &mut Snapshot,
 ) -> Result<(), Failure> {
     let folder = args.files.iter().find(|path| path.is_dir());
-    if let Some(hours) = folder.and_then(|folder| age_hours(folder, seen.now?)) {
+    if let Some(hours) = folder.and_then(|folder| consumed::age_hours(folder, seen.now?)) {
         add(seen, AGE.into(), format!("{hours}\n").into_bytes());
     }
     let Some(parts) = &args.live else { return Ok(()) };
@@ -83,16 +81,4 @@ fn meant(part: LivePart) -> Part {
         LivePart::Mirror => Part::Mirror,
         LivePart::Host => Part::Host,
     }
-}
-
-/// Of the oldest asset that an earlier run left.
-fn age_hours(folder: &Path, now: jiff::Timestamp) -> Option<i64> {
-    let ignition = fs_err::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
-    let ignition = ignition.filter(|path| path.extension().is_some_and(|end| end == "ign"));
-    let assets = ASSETS.iter().map(|name| folder.join(name)).chain(ignition);
-    let made = assets.filter_map(|path| {
-        let changed = fs_err::metadata(path).ok()?.modified().ok()?;
-        jiff::Timestamp::try_from(changed).ok()
-    });
-    Some(now.duration_since(made.min()?).as_hours())
 }

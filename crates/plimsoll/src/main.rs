@@ -5,6 +5,7 @@ mod bmcs;
 mod check_live;
 mod commands;
 mod config;
+mod consumed;
 mod documents;
 mod exit;
 mod fixing;

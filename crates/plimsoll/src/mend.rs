@@ -9,6 +9,7 @@ use plimsoll_install::{File, Input, Method};
 use crate::args::Check;
 use crate::commands::check::{Files, Named};
 use crate::exit::Failure;
+use crate::output::print;
 
 /// A copy that is to be written.
 struct Copy {
@@ -16,13 +17,8 @@ struct Copy {
     text: String,
 }
 
-/// What was said, and the mended files in place of the given ones.
-pub struct Mended {
-    pub said: String,
-    pub files: Files,
-}
-
-pub fn mend(args: &Check, files: Files, method: Method) -> Result<Mended, Failure> {
+/// The mended files in place of the given ones.
+pub fn mend(args: &Check, files: Files, method: Method) -> Result<Files, Failure> {
     let text = |file: &Option<Named>| file.as_ref().map(|file| file.part.text.clone());
     let (install, agent) = (text(&files.install), text(&files.agent));
     let input = Input { install: install.as_deref(), agent: agent.as_deref() };
@@ -32,9 +28,10 @@ pub fn mend(args: &Check, files: Files, method: Method) -> Result<Mended, Failur
     };
     let fixes = fixes(&input, args.release, method, &wanted);
     if fixes.is_empty() {
-        return Ok(Mended { said: "Nothing here can be mended by rote.\n\n".into(), files });
+        print("Nothing here can be mended by rote.\n\n")?;
+        return Ok(files);
     }
-    let mut said = String::new();
+    let mut shown_first = String::new();
     let mut copies = Vec::new();
     for path in files.paths() {
         let (edits, named) = files.edits(&path, &fixes);
@@ -45,13 +42,20 @@ pub fn mend(args: &Check, files: Files, method: Method) -> Result<Mended, Failur
             let message = format!("{shown} is already there: move it away, nothing was written");
             return Err(Failure::Usage(message));
         }
-        said.push_str(&diff(&named.whole, &edits, &named.name, &shown));
+        shown_first.push_str(&diff(&named.whole, &edits, &named.name, &shown));
         copies.push(Copy {
             path: copy,
             text: plimsoll_engine::check::fix::apply(&named.whole, &edits),
         });
     }
-    said.push('\n');
+    shown_first.push('\n');
+    // Whoever is to decide sees what changes before anything is written.
+    print(&shown_first)?;
+    if !wants(args, &copies)? {
+        print("Nothing was written. What is wrong now:\n\n")?;
+        return Ok(files);
+    }
+    let mut said = String::new();
     for copy in &copies {
         write(&copy.path, &copy.text)?;
         let _ = writeln!(said, "Wrote {}.", copy.path.display());
@@ -61,11 +65,26 @@ pub fn mend(args: &Check, files: Files, method: Method) -> Result<Mended, Failur
         let _ = writeln!(said, "  {name}:{}: {} ({})", fix.line, fix.what, fix.id);
     }
     said.push_str("What is left:\n\n");
+    print(&said)?;
     let mut files = files;
     for copy in copies {
         files.replace(&copy.path, copy.text)?;
     }
-    Ok(Mended { said, files })
+    Ok(files)
+}
+
+/// A person is asked. A pipeline asked for a copy beside the file, and gets it.
+fn wants(args: &Check, copies: &[Copy]) -> Result<bool, Failure> {
+    use std::io::{BufRead as _, IsTerminal as _};
+    if args.yes || !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Ok(true);
+    }
+    let names: Vec<String> = copies.iter().map(|copy| copy.path.display().to_string()).collect();
+    anstream::eprint!("Write {}? [y/N] ", names.join(" and "));
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    read.map_err(|error| Failure::Unreadable(format!("cannot read stdin: {error}")))?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
 /// `install-config.yaml` becomes `install-config.fixed.yaml`.

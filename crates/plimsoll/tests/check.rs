@@ -386,3 +386,83 @@ fn what_is_not_wanted_is_suppressed_and_told() {
     assert_eq!(ids(&[]), (Vec::new(), 0));
     let _: PathBuf = place.path().into();
 }
+
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// As the installer keeps a config in its state.
+fn state_with(name: &str, text: &str) -> String {
+    use base64::Engine as _;
+    let data = base64::engine::general_purpose::STANDARD.encode(text);
+    let file = serde_json::json!({ "Filename": name, "Data": data });
+    serde_json::json!({ "*installconfig.InstallConfig": { "config": {}, "file": file } })
+        .to_string()
+}
+
+#[test]
+fn what_the_installer_consumed_is_judged_by_what_it_keeps() {
+    let bad = good().replace("provisioningNetwork: \"Disabled\"", "provisioningNetwork: Off");
+    let bad = bad.replace("baseDomain:", "publish: Sometimes\nbaseDomain:");
+    let state = state_with("install-config.yaml", &bad);
+    let place = folder(&[(".openshift_install_state.json", state.as_bytes())]);
+    let answer = check(place.path(), &["."]);
+    assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
+    assert!(
+        answer.err.contains("the installer has consumed ./install-config.yaml"),
+        "{}",
+        answer.err
+    );
+    let place_of_it = "./.openshift_install_state.json:install-config.yaml:";
+    assert!(answer.out.contains(place_of_it), "{}", answer.out);
+    assert!(answer.out.contains("publish-unknown"), "{}", answer.out);
+    let fix = check(place.path(), &[".", "--fix"]);
+    assert_eq!(fix.code, 2, "{}", fix.err);
+}
+
+#[test]
+fn a_folder_without_any_config_is_judged_by_its_age() {
+    let place = folder(&[("bootstrap.ign", b"{}")]);
+    let young = check(place.path(), &["."]);
+    assert_eq!(young.code, 0, "{}{}", young.out, young.err);
+    let said = "There is no config that the installer could judge.";
+    assert!(unwrapped(&young.out).contains(said), "{}", young.out);
+    assert!(young.err.contains("judged is only the age of what it made"), "{}", young.err);
+    let old = json(place.path(), &[".", "--now", "2099-01-01T00:00:00Z"]);
+    assert_eq!(old["verdict"], "blocked", "{old:#}");
+    assert_eq!(old["findings"][0]["id"], "install-assets-expired");
+    assert_eq!(old["files"], serde_json::json!([]));
+    let empty = folder(&[]);
+    assert_eq!(check(empty.path(), &["."]).code, 66);
+}
+
+#[test]
+fn each_command_of_the_installer_has_its_own_verdict() {
+    let bad = good().replacen("    apiVIPs:", "    libvirtURI: \"%%\"\n    apiVIPs:", 1);
+    let place = folder(&[("install-config.yaml", bad.as_bytes())]);
+    let answer = json(place.path(), &["install-config.yaml"]);
+    let commands = serde_json::json!([
+        { "command": "create manifests", "verdict": "accept" },
+        { "command": "create cluster", "verdict": "reject" },
+    ]);
+    assert_eq!(answer["installer_commands"], commands, "{answer:#}");
+    assert_eq!(answer["installer_verdict"], "reject");
+    let all = answer["findings"].as_array().unwrap();
+    let fault = all.iter().find(|it| it["id"] == "libvirt-uri-unreadable").unwrap();
+    assert_eq!(fault["stage"], "provision", "{answer:#}");
+    let text = unwrapped(&check(place.path(), &["install-config.yaml"]).out);
+    let said = "'create manifests' would accept it, 'create cluster' would reject it.";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn a_pull_secret_that_goes_on_at_the_left_edge_hides_no_fix() {
+    let good = good();
+    let (head, tail) = good.split_at(good.find("pullSecret:").unwrap());
+    let rest = tail.split_once('\n').unwrap().1;
+    let secret = "pullSecret: '{\n\"auths\": {\"quay.io\": {\"auth\": \"Zm9vOmJhcg==\"}}\n}'\n";
+    let bad = format!("{}{secret}{rest}", head.replacen("baseDomain:", "basedomain:", 1));
+    let place = folder(&[("install-config.yaml", bad.as_bytes())]);
+    let answer = check(place.path(), &["install-config.yaml", "--fix", "--yes"]);
+    assert!(answer.out.contains("basedomain becomes baseDomain"), "{}{}", answer.out, answer.err);
+}

@@ -33,6 +33,26 @@ fn every_failure_mode_and_every_state_has_a_page() {
     assert!(page.contains("host-routes-wrong"), "{page}");
 }
 
+/// Whatever id `check` prints can be asked for.
+#[test]
+fn every_id_of_a_check_has_a_page() {
+    let knowledge = plimsoll_engine::check::Knowledge::load(&support::checks()).unwrap();
+    let ids: Vec<&str> = knowledge.ids().into_iter().collect();
+    assert!(ids.len() > plimsoll_install::rules().len() + 80, "{}", ids.len());
+    let json = answer(&[&["explain", "--output", "json"], &ids[..]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(jsonschema::is_valid(&Explained::json_schema(), &json));
+    for mode in json["failure_modes"].as_array().unwrap() {
+        let told = ["why", "how_to_fix"].map(|key| mode["page"][key].as_str().unwrap_or_default());
+        assert!(told.iter().any(|text| !text.is_empty()), "{mode:#}");
+    }
+    let text = answer(&[&["explain"], &ids[..]].concat());
+    let is_code = |line: &str| line.starts_with("     ") || line.starts_with("   |");
+    for line in text.lines().filter(|line| !is_code(line)) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
 /// Code is never broken, and stands five columns in; everything else fits a terminal.
 #[test]
 fn pages_fit_a_terminal_but_for_their_code() {

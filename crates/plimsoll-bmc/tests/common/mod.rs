@@ -31,6 +31,7 @@ pub fn target(server: &Server, system: &str) -> Target {
         password: Some(Secret::new(PASSWORD)),
         verify: true,
         ca_pem: server.ca_pem().map(str::to_string),
+        more_ca_pem: None,
     }
 }
 

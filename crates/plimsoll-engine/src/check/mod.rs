@@ -5,6 +5,7 @@
 mod facts;
 pub mod fix;
 mod ids;
+mod page;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +15,8 @@ use plimsoll_install::{
     ErrorType, File, Input, Judgement, Method, Refusal, Release, Stage, Unreadable, judge,
 };
 use plimsoll_model::check::{
-    CHECK_SCHEMA, Check, CheckVerdict, Finding, InstallerVerdict, NotChecked, Origin, Severity,
-    SuppressedFinding,
+    CHECK_SCHEMA, Check, CheckVerdict, CommandVerdict, Finding, InstallerStage, InstallerVerdict,
+    NotChecked, Origin, Severity, SuppressedFinding,
 };
 use plimsoll_model::{EntityId, Evidence, Snapshot, clip, redact};
 
@@ -26,6 +27,7 @@ use crate::rules::{self, Instance, Setting, bound, proof, shared};
 use crate::summary;
 use crate::suppress::Suppression;
 use facts::{Facts, Spot};
+pub use page::page;
 pub use words::Words;
 
 const UNKNOWN_KEY: &str = "unknown-key";
@@ -80,9 +82,20 @@ pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadab
     };
     let judgement = judge(&input, asked.release, asked.method)?;
     let facts = facts::extract(&judgement, asked);
+    let refuses = |last: Stage| {
+        let mut all = judgement.refusals.iter().filter(|it| facts.vip_of_dns(it).is_none());
+        all.any(|refusal| refusal.stage <= last)
+    };
     let mut findings = refused(knowledge, asked, &judgement, &facts);
     let mut not_checked = not_asked(&judgement);
-    let checked = own(knowledge, &facts, &mut findings, &mut not_checked);
+    let mut checked =
+        plimsoll_install::rules().len() + own(knowledge, &facts, &mut findings, &mut not_checked);
+    if asked.install.is_none() && asked.agent.is_none() {
+        let about_age = |rule: &&StateRule| rule.when.reads_of("self").contains(&facts::AGE);
+        checked = knowledge.pack.states.iter().filter(about_age).count();
+        let why = "no config is left to judge, only what the installer made of it".into();
+        not_checked = vec![NotChecked { id: "install-config".into(), why }];
+    }
     let (mut findings, suppressed) = accepted(asked, findings);
     let rank = |finding: &Finding| {
         let file = [asked.install, asked.agent];
@@ -93,21 +106,57 @@ pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadab
     not_checked.sort();
     not_checked.dedup();
     let blocked = findings.iter().any(|finding| finding.severity == Severity::Error);
-    let refuses = judgement.verdict == plimsoll_install::Verdict::Reject;
     Ok(Check {
         schema: CHECK_SCHEMA.into(),
         release: asked.release.to_string(),
         files: [asked.install, asked.agent].iter().flatten().map(|f| f.name.into()).collect(),
         verdict: if blocked { CheckVerdict::Blocked } else { CheckVerdict::Ready },
-        installer_verdict: match refuses {
-            true => InstallerVerdict::Reject,
-            false => InstallerVerdict::Accept,
-        },
+        installer_verdict: verdict(!refuses(Stage::AgentHosts)),
+        installer_commands: commands(asked, &judgement, &refuses),
         findings,
         suppressed,
         not_checked,
-        checked: u64::try_from(plimsoll_install::rules().len() + checked).unwrap_or(u64::MAX),
+        checked: u64::try_from(checked).unwrap_or(u64::MAX),
     })
+}
+
+fn verdict(accepts: bool) -> InstallerVerdict {
+    if accepts { InstallerVerdict::Accept } else { InstallerVerdict::Reject }
+}
+
+/// `create cluster` looks at more than the commands before it.
+fn commands(
+    asked: &Asked<'_>,
+    judgement: &Judgement,
+    refuses: &dyn Fn(Stage) -> bool,
+) -> Vec<CommandVerdict> {
+    let said = |command: &str, last: Stage| CommandVerdict {
+        command: command.into(),
+        verdict: verdict(!refuses(last)),
+    };
+    match asked.method {
+        Method::Ipi => {
+            let mut all = vec![said("create manifests", Stage::Validate)];
+            let install = judgement.config.install.as_ref();
+            // Machines of which the installer knows nothing are installed by hand.
+            if install.is_some_and(|config| config.platform.name() == "baremetal") {
+                all.push(said("create cluster", Stage::Provision));
+            }
+            all
+        }
+        Method::Agent => vec![said("agent create image", Stage::AgentHosts)],
+    }
+}
+
+fn stage(stage: Stage) -> InstallerStage {
+    match stage {
+        Stage::Parse => InstallerStage::Parse,
+        Stage::Convert => InstallerStage::Convert,
+        Stage::Validate => InstallerStage::Validate,
+        Stage::Provision => InstallerStage::Provision,
+        Stage::AgentConfig => InstallerStage::AgentConfig,
+        Stage::AgentHosts => InstallerStage::AgentHosts,
+    }
 }
 
 /// What the installer itself says.
@@ -129,6 +178,7 @@ fn refused(
             id: refusal.rule.into(),
             severity,
             origin,
+            stage: Some(stage(refusal.stage)),
             entity: facts.entity_at(refusal.file, &refusal.path),
             path: refusal.path.clone(),
             line: refusal.line,
@@ -155,7 +205,19 @@ fn refused(
     let all = |list: &[Refusal], severity, origin| -> Vec<Finding> {
         list.iter().map(|refusal| told(refusal, severity, origin)).collect()
     };
-    let mut found = all(&judgement.refusals, Severity::Error, Origin::Installer);
+    let from_dns = |refusal: &Refusal| facts.vip_of_dns(refusal).is_some();
+    let (taken, refused): (Vec<Refusal>, Vec<Refusal>) =
+        judgement.refusals.iter().cloned().partition(from_dns);
+    let mut found = all(&refused, Severity::Error, Origin::Installer);
+    // One list that is missing may be refused for two reasons.
+    let mut paths = BTreeSet::new();
+    for refusal in taken.into_iter().filter(|refusal| paths.insert(refusal.path.clone())) {
+        let Some((name, address)) = facts.vip_of_dns(&refusal) else { continue };
+        let message =
+            format!("No VIP is written, and the installer takes {address}: that is {name}");
+        let finding = told(&refusal, Severity::Warning, Origin::Plimsoll);
+        found.push(Finding { message, installer_message: None, stage: None, ..finding });
+    }
     found.extend(all(&judgement.warnings, Severity::Warning, Origin::Installer));
     // In this run the installer would not come so far.
     found.extend(all(&judgement.later, Severity::Error, Origin::Plimsoll));
@@ -297,6 +359,7 @@ fn finding(
         id: rule.id.clone(),
         severity: told.severity,
         origin: Origin::Plimsoll,
+        stage: None,
         entity: id.clone(),
         file,
         path,

@@ -80,7 +80,7 @@ static NAMED_INTERFACE: Shape = Shape {
 fn read<T>(config: &Node, shape: &'static Shape, read: impl Fn(&Value) -> T) -> Result<T, String> {
     // The shapes are the same in every release; only the file's own keys change with it.
     let decoded = decode(config.clone(), shape, Release::V4_18);
-    match decoded.error {
+    match decoded.errors.into_iter().next() {
         None => Ok(read(&decoded.root)),
         Some(fault) => Err(format!(
             "error unmarshalling NMStateConfig: error unmarshaling JSON: while decoding JSON: {}",

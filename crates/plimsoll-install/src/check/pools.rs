@@ -316,14 +316,21 @@ fn check_compute(context: &mut Context<'_>) {
     }
 }
 
-/// Since 4.17 the payload must be of the architecture; only the installer knows which it carries.
+/// Since 4.17 the payload must be of the architecture; only the installer knows which it carries. On bare
+/// metal all pools are of one, so the payload of that architecture will do as well as the one for many.
 fn check_architectures(context: &mut Context<'_>) {
+    if context.release < Release::V4_17 {
+        return;
+    }
     let config = context.config;
-    let other = std::iter::once(&config.control_plane)
-        .chain(&config.compute)
-        .any(|pool| pool.architecture.value != "amd64");
-    if context.release >= Release::V4_17 && other {
-        let why = "whether the release payload has this architecture";
-        context.not_checked.push(("release-architecture", why.into()));
+    let compute = config.compute.iter().map(|pool| ("compute", pool));
+    let pools = std::iter::once(("controlPlane", &config.control_plane)).chain(compute);
+    for (node, pool) in pools.filter(|(_, pool)| pool.architecture.value != "amd64") {
+        let architecture = pool.architecture.as_str();
+        let why = format!(
+            "an installer whose release payload is of another single architecture says: cannot \
+             create {architecture} {node} node from a single architecture … release payload"
+        );
+        context.not_checked.push(("release-architecture", why));
     }
 }

@@ -2,28 +2,35 @@
 
 use crate::config::{Baremetal, InstallConfig, Networking};
 use crate::place::Placed;
-use crate::refusal::{Bad, Collector};
+use crate::refusal::{Bad, Collector, Stage};
 use crate::release::Release;
 
 pub(crate) fn convert(config: &mut InstallConfig, release: Release, out: &mut Collector) {
-    let version = &config.api_version;
-    match version.as_str() {
-        "v1" | "v1beta3" | "v1beta4" => {}
-        "" => {
-            let text = "no version was provided";
-            return out.required("api-version-missing", "apiVersion", version.place, text);
-        }
-        other => {
-            let text = format!("cannot upconvert from version {other}");
-            let bad = Bad::text(other);
-            return out.invalid("api-version-unknown", "apiVersion", version.place, bad, text);
-        }
-    }
+    check_version(config, out);
+    // What the installer does not come to is converted all the same, for what is still ahead.
+    let mut unreached = Collector::new(out.file, Stage::Convert);
+    let out = if out.refusals.is_empty() { out } else { &mut unreached };
     convert_networking(&mut config.networking, release);
     if config.platform.name() == "baremetal"
         && let Some(baremetal) = &mut config.platform.baremetal
     {
         convert_baremetal(baremetal, out);
+    }
+}
+
+fn check_version(config: &InstallConfig, out: &mut Collector) {
+    let version = &config.api_version;
+    match version.as_str() {
+        "v1" | "v1beta3" | "v1beta4" => {}
+        "" => {
+            let text = "no version was provided";
+            out.required("api-version-missing", "apiVersion", version.place, text);
+        }
+        other => {
+            let text = format!("cannot upconvert from version {other}");
+            let bad = Bad::text(other);
+            out.invalid("api-version-unknown", "apiVersion", version.place, bad, text);
+        }
     }
 }
 

@@ -194,6 +194,7 @@ impl<'r> Reading<'r> {
                 password: value("password").map(Secret::new),
                 verify: *verify,
                 ca_pem: None,
+                more_ca_pem: None,
             });
         }
         targets

@@ -9,6 +9,8 @@ use plimsoll_yaml::Node;
 /// BMCs that are not asked, because the driver of their address speaks no Redfish, are left out.
 pub fn targets(config: &Config, text: &str) -> Vec<Target> {
     let root = plimsoll_install::tree(text);
+    let bundle = config.install.as_ref().map(|install| install.trust_bundle.value.clone());
+    let bundle = bundle.filter(|pem| !pem.trim().is_empty());
     hosts(config)
         .iter()
         .filter(|host| !host.bmc.address.is_empty() && speaks_redfish(host.bmc.address.as_str()))
@@ -21,6 +23,7 @@ pub fn targets(config: &Config, text: &str) -> Vec<Target> {
                 password: password.map(Secret::new),
                 verify: !host.bmc.disable_certificate_verification.value,
                 ca_pem: None,
+                more_ca_pem: bundle.clone(),
             }
         })
         .collect()

@@ -10,6 +10,7 @@ pub fn finding(id: &str, severity: Severity, line: u32, message: &str) -> Findin
         id: id.into(),
         severity,
         origin: Origin::Plimsoll,
+        stage: None,
         entity: EntityId::cluster_scoped("InstallConfig", "prod"),
         file: FILE.into(),
         path: "platform.baremetal".into(),
@@ -32,6 +33,7 @@ pub fn ready() -> Check {
         files: vec![FILE.into()],
         verdict: CheckVerdict::Ready,
         installer_verdict: InstallerVerdict::Accept,
+        installer_commands: vec![],
         findings: vec![],
         suppressed: vec![],
         not_checked: vec![],
@@ -65,6 +67,7 @@ pub fn blocked() -> Check {
     };
     let vip = Finding {
         origin: Origin::Installer,
+        stage: Some(InstallerStage::Validate),
         path: "platform.baremetal.apiVIPs[0]".into(),
         value: Some("10.46.124.13".into()),
         installer_message: Some(

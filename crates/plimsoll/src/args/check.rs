@@ -54,10 +54,14 @@ pub struct Check {
     #[arg(long)]
     pub explain: bool,
 
-    /// Write a mended copy beside each file (install-config.fixed.yaml) for what can be
-    /// mended by rote, show what changes, and check the copy
+    /// Show what can be mended by rote as a diff, write a mended copy beside each file
+    /// (install-config.fixed.yaml), and check the copy; on a terminal you are asked first
     #[arg(long, conflicts_with = "example")]
     pub fix: bool,
+
+    /// Write the copies of --fix without being asked
+    #[arg(long, requires = "fix")]
+    pub yes: bool,
 
     /// Print a config to start from, with a comment on each line, and check nothing
     #[arg(long, value_enum, value_name = "KIND", conflicts_with = "files")]

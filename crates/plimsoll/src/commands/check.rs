@@ -7,10 +7,11 @@ use plimsoll_model::check::{Check as Answer, CheckVerdict};
 use plimsoll_report::CheckShown;
 
 use crate::args::{Check, CheckOutput, Example};
+use crate::consumed;
 use crate::documents::{Part, parts};
 use crate::exit::{Failure, Outcome};
 use crate::mend::mend;
-use crate::output::{print, text_options};
+use crate::output::{note, print, text_options};
 
 /// A config that people wrote; more than this is none.
 const LARGEST: u64 = 4 << 20;
@@ -25,14 +26,17 @@ pub fn run(args: &Check) -> Result<Outcome, Failure> {
         return Err(Failure::Usage(message));
     }
     let mut files = Files::read(&args.files)?;
+    files.consumed.iter().for_each(|said| note(&args.talk, said));
     let knowledge = crate::knowledge::for_checks(&args.pack)?;
     known(&knowledge, "--only", &args.only)?;
     known(&knowledge, "--skip", &args.skip)?;
     let method = if args.agent || files.agent.is_some() { Method::Agent } else { Method::Ipi };
     if args.fix {
-        let mended = mend(args, files, method)?;
-        print(&mended.said)?;
-        files = mended.files;
+        if !files.consumed.is_empty() {
+            let message = "--fix needs your own file: what the installer keeps is not to be edited";
+            return Err(Failure::Usage(message.into()));
+        }
+        files = mend(args, files, method)?;
     }
     let suppressions = crate::config::suppressions(args.config.as_deref())?;
     let (install, agent) =
@@ -123,6 +127,8 @@ impl Named {
 pub struct Files {
     pub install: Option<Named>,
     pub agent: Option<Named>,
+    /// What is said where the installer has taken the configs of a folder.
+    consumed: Vec<String>,
 }
 
 impl Files {
@@ -136,7 +142,9 @@ impl Files {
             }
         }
         match (&files.install, &files.agent) {
-            (None, None) => Err(Failure::Usage("there is nothing to check".into())),
+            (None, None) if files.consumed.is_empty() => {
+                Err(Failure::Usage("there is nothing to check".into()))
+            }
             _ => Ok(files),
         }
     }
@@ -145,6 +153,9 @@ impl Files {
         let names = ["install-config.yaml", "agent-config.yaml"];
         let there: Vec<PathBuf> =
             names.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
+        if there.is_empty() && consumed::was_here(folder) {
+            return self.read_consumed(folder, &names);
+        }
         if there.is_empty() {
             let folder = folder.display();
             let message = format!(
@@ -153,6 +164,33 @@ impl Files {
             return Err(Failure::Unreadable(message));
         }
         there.iter().try_for_each(|path| self.take(path))
+    }
+
+    /// The installer was here: its own copies are judged, and what it made.
+    fn read_consumed(&mut self, folder: &Path, names: &[&str]) -> Result<(), Failure> {
+        let shown = folder.display();
+        let mut reasons = Vec::new();
+        for name in names {
+            match consumed::kept(folder, name) {
+                Ok((state, text)) => {
+                    let path = PathBuf::from(format!("{}:{name}", state.display()));
+                    self.put(&path, &text, Part::whole(&text), *name == "agent-config.yaml")?;
+                    self.consumed.push(format!(
+                        "note: the installer has consumed {shown}/{name}; judged is the copy in its state, \
+                         and lines count in that"
+                    ));
+                }
+                Err(why) => reasons.push(why),
+            }
+        }
+        if self.install.is_none() && self.agent.is_none() {
+            let why = reasons.first().map(String::as_str).unwrap_or_default();
+            self.consumed.push(format!(
+                "note: the installer has consumed the configs of {shown} and there is no copy ({why}); \
+                 judged is only the age of what it made"
+            ));
+        }
+        Ok(())
     }
 
     fn take(&mut self, path: &Path) -> Result<(), Failure> {

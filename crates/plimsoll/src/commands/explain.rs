@@ -1,7 +1,7 @@
 use std::io::Read;
 
-use plimsoll_engine::{Pack, explain, symptoms};
-use plimsoll_model::knowledge::{EXPLAIN_SCHEMA, Explained, KnownLine, LineMatch};
+use plimsoll_engine::{Pack, check, explain, symptoms};
+use plimsoll_model::knowledge::{EXPLAIN_SCHEMA, Explained, FailureMode, KnownLine, LineMatch};
 use plimsoll_model::{clip, redact};
 use plimsoll_sources::LineScan;
 
@@ -35,22 +35,20 @@ pub fn run(args: &Explain) -> Result<Outcome, Failure> {
 }
 
 fn pages(args: &Explain, pack: &Pack, files: &Files) -> Result<Explained, Failure> {
-    let mut cases: Vec<usize> = Vec::new();
+    let words = files.words()?;
+    let mut modes: Vec<FailureMode> = Vec::new();
     for id in &args.ids {
-        let case = explain::find(pack, id).ok_or_else(|| unknown(pack, id))?;
-        if !cases.contains(&case) {
-            cases.push(case);
+        let known = explain::find(pack, id).and_then(|case| files.failure_mode(pack, case));
+        let known = known.or_else(|| check::page(&words, id));
+        let mode = known.ok_or_else(|| unknown(pack, id))?;
+        if modes.iter().all(|other| other.id != mode.id) {
+            modes.push(mode);
         }
     }
-    let modes = cases.into_iter().filter_map(|case| files.failure_mode(pack, case));
-    Ok(answer(modes.collect(), Vec::new(), 0))
+    Ok(answer(modes, Vec::new(), 0))
 }
 
-fn answer(
-    failure_modes: Vec<plimsoll_model::knowledge::FailureMode>,
-    lines: Vec<KnownLine>,
-    unknown_lines: u64,
-) -> Explained {
+fn answer(failure_modes: Vec<FailureMode>, lines: Vec<KnownLine>, unknown_lines: u64) -> Explained {
     Explained { schema: EXPLAIN_SCHEMA.into(), failure_modes, lines, unknown_lines }
 }
 

@@ -333,6 +333,7 @@ fn etcd_gone(cluster: &mut Cluster) {
         password: None,
         verify: false,
         ca_pem: None,
+        more_ca_pem: None,
     };
     let request = Request {
         patience: Patience { budget: Duration::from_secs(300), ..PATIENCE },

@@ -41,6 +41,14 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<PackFile>) {
     }
 }
 
+/// Rules on configs.
+pub fn checks() -> Vec<PackFile> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../knowledge");
+    let mut files = Vec::new();
+    collect(&root, &root.join("check"), &mut files);
+    files
+}
+
 pub fn diagnose(tree: &Tree) -> Diagnosis {
     let snapshot = READER.read_tree("must-gather", tree);
     plimsoll_engine::diagnose(&PACK, &snapshot)

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use plimsoll_install::{InstallConfig, Judgement, Network, Stage, parse_ip};
+use plimsoll_install::{File, InstallConfig, Judgement, Network, parse_ip};
 
 /// The networks that a config gives the cluster.
 #[derive(Default)]
@@ -19,14 +19,13 @@ impl Nets {
     pub fn of(judgement: &Judgement) -> Self {
         let Some(config) = &judgement.config.install else { return Self::default() };
         let networking = &config.networking;
-        let half_read = |stage| matches!(stage, Stage::Parse | Stage::Convert);
-        let whole = !judgement.refusals.iter().any(|refusal| half_read(refusal.stage));
         let real = |network: &Network| network.address().is_some();
         let machine: Vec<Network> = networking.machine_networks().copied().collect();
-        let readable = !machine.is_empty() && machine.iter().all(real);
+        let unread = |key: &str| judgement.unread.touches(File::Install, key);
+        let half_read = unread("networking.machineNetwork") || unread("networking.machineCIDR");
         Self {
             machine_written: networking.machine.iter().any(|network| network.written),
-            machine: Some(machine).filter(|_| readable || whole),
+            machine: Some(machine).filter(|_| !half_read),
             cluster: networks_of_pods(config).filter(real).collect(),
             service: networking.service.iter().map(|network| network.value).filter(real).collect(),
         }

@@ -17,7 +17,8 @@ pub fn extract(
 ) {
     let minor = i64::from(asked.release.minor());
     facts.known(&EntityId::cluster(), "minor", minor);
-    let refused: Vec<&str> = judgement.refusals.iter().map(|refusal| refusal.rule).collect();
+    let refused = judgement.refusals.iter().chain(&judgement.later);
+    let refused: Vec<&str> = refused.map(|refusal| refusal.rule).collect();
     let method = if asked.method == Method::Agent { "agent" } else { "ipi" };
     let id = facts.config();
     facts.known(&id, "refused", refused);

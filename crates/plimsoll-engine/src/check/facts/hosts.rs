@@ -96,8 +96,9 @@ pub fn read<'c>(judgement: &'c Judgement, method: Method, facts: &mut Facts) -> 
             path: format!("{path}.hostname"),
         });
     }
-    for host in installs {
-        let path = format!("platform.baremetal.hosts[{}]", host.index_in_file);
+    // Counted as the installer counts them, so that one path is one host in every finding.
+    for (index, host) in installs.iter().enumerate() {
+        let path = format!("platform.baremetal.hosts[{index}]");
         let mac = mac_of(&host.boot_mac.value).and_then(|mac| by_mac.get(&mac));
         let named = Some(host.name.value.to_lowercase()).filter(|name| !name.is_empty());
         let known = mac.or_else(|| by_name.get(&named?)).copied();
@@ -135,7 +136,7 @@ pub fn read<'c>(judgement: &'c Judgement, method: Method, facts: &mut Facts) -> 
 /// What the installer refused of each host.
 fn refused(judgement: &Judgement, machines: &[Machine<'_>], facts: &mut Facts) {
     let mut rules: BTreeMap<EntityId, BTreeSet<&str>> = BTreeMap::new();
-    for refusal in &judgement.refusals {
+    for refusal in judgement.refusals.iter().chain(&judgement.later) {
         let id = facts.entity_at(refusal.file, &refusal.path);
         rules.entry(id).or_default().insert(refusal.rule);
     }

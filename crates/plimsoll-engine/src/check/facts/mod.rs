@@ -13,16 +13,18 @@ mod nmstate;
 mod policy;
 mod registries;
 mod trust;
+mod unread;
 mod unreadable;
 mod vips;
 mod wires;
 
 use std::collections::BTreeMap;
 
-use plimsoll_install::{File, Judgement, Place, Placed};
+use plimsoll_install::{File, Judgement, Place, Placed, Refusal};
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Value, clip, redact};
 
 use super::Asked;
+pub use assets::AGE;
 
 /// A place in a file of the user, and what stands there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,6 +112,7 @@ pub fn extract(judgement: &Judgement, asked: &Asked<'_>) -> Facts {
     bmc::extract(&hosts, &mut facts);
     policy::extract(&hosts, &nets, &mut facts);
     live::extract(judgement, asked, &mut facts);
+    unread::forget(&judgement.unread, &mut facts);
     facts
 }
 
@@ -159,6 +162,12 @@ impl Facts {
             File::Agent => &self.agent_hosts,
         };
         host.and_then(|host| hosts.get(host)).cloned().unwrap_or_else(|| self.config())
+    }
+
+    /// The name and the address that the installer finds in the DNS in place of a VIP that is missing.
+    pub fn vip_of_dns(&self, refusal: &Refusal) -> Option<&(String, String)> {
+        let missing = refusal.rule == "vip-missing";
+        self.live.vip_of_dns(&refusal.path).filter(|_| missing)
     }
 
     /// Without what may be a secret.

@@ -178,6 +178,9 @@ fn link(node: &Node, index: usize) -> Option<Link> {
             } else if let Some(ip) = parse_ip(&text.value) {
                 let prefix = number(item.get("prefix-length"), String::new());
                 let prefix = prefix.and_then(|(prefix, _)| u8::try_from(prefix).ok());
+                // One that no address has is told as unreadable, and not once more as different.
+                let most = if ip.is_ipv4() { 32 } else { 128 };
+                let prefix = prefix.filter(|prefix| *prefix <= most);
                 addresses.push(Address { ip, prefix, at: text });
             }
         }

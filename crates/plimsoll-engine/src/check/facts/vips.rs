@@ -41,8 +41,8 @@ pub fn extract(
             facts.known(&id, "inMachineNetwork", inside);
         }
         let at = |line| line == vip.place.line;
-        let refused =
-            judgement.refusals.iter().filter(|it| it.file == File::Install && at(it.line));
+        let refused = judgement.refusals.iter().chain(&judgement.later);
+        let refused = refused.filter(|it| it.file == File::Install && at(it.line));
         facts.known(&id, "refused", refused.map(|it| it.rule).collect::<Vec<_>>());
         let taken = owners.get(&address).cloned().unwrap_or_default();
         facts.known(&id, "takenBy", shortened(taken));

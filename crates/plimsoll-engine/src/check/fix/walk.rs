@@ -1,15 +1,13 @@
 //! One walk over a file with the installer's types beside it; each place gives at most one fix.
 
 use plimsoll_install::{Expected, File, Network, Release, Scalar};
-use plimsoll_yaml::{DuplicateKeys, Key, Kind, Limits, Node, parse};
+use plimsoll_yaml::{Key, Kind, Node};
 
 use super::source::{Edit, Source, Style};
 use super::{Fix, values};
 
-const LIMITS: Limits = Limits { duplicate_keys: DuplicateKeys::KeepAll, ..Limits::USER_FILE };
-
 pub fn fixes(text: &str, file: File, release: Release) -> Vec<Fix> {
-    let Ok(root) = parse(text, &LIMITS) else { return Vec::new() };
+    let Some(root) = plimsoll_install::written(text) else { return Vec::new() };
     let mut walk = Walk { source: Source::new(text), file, release, fixes: Vec::new() };
     walk.node(&root, Expected::of(file), "");
     walk.fixes.sort_by_key(|fix| fix.line);

@@ -24,9 +24,35 @@ pub fn extract(judgement: &Judgement, seen: &Seen, facts: &mut Facts) {
         facts.looks_at(&host, "dns", (node.file, &node.path, node.place), &node.name);
     }
     if seen.has("dns") {
+        missing_vips(judgement, &domain, seen, facts);
         cluster(judgement, &domain, seen, &id, facts);
         for node in &nodes {
             of_node(node, &domain, seen, facts);
+        }
+    }
+}
+
+/// Where no VIP is written, the installer takes the first address of a name, by the resolver of the machine
+/// that it runs on. A name below `apps` stands for the one that it asks for.
+fn missing_vips(judgement: &Judgement, domain: &str, seen: &Seen, facts: &mut Facts) {
+    let Some(baremetal) = baremetal(judgement) else { return };
+    let label = &seen.label;
+    let sides = [
+        (&baremetal.api_vips, "platform.baremetal.apiVIPs", "api", "api"),
+        (&baremetal.ingress_vips, "platform.baremetal.ingressVIPs", label.as_str(), "test"),
+    ];
+    for (vips, path, asked, meant) in sides {
+        let apps = if meant == "test" { "apps." } else { "" };
+        let name = format!("{asked}.{apps}{domain}");
+        let own = seen.of("dns").filter(|answer| answer.target.eq_ignore_ascii_case(&name));
+        let own = own.filter(|answer| answer.resolver_asked() == SYSTEM);
+        let address = own.filter_map(|answer| answer.said()).find_map(|(_, said)| match said {
+            Said::Addresses(addresses) => addresses.first().copied(),
+            _ => None,
+        });
+        if let Some(address) = address.filter(|_| vips.is_empty()) {
+            let name = format!("{meant}.{apps}{domain}");
+            facts.live.vips.insert(path, (name, address.to_string()));
         }
     }
 }

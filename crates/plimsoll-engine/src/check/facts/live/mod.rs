@@ -47,11 +47,18 @@ pub struct Live {
     applies: BTreeSet<(EntityId, &'static str)>,
     /// Why it could not be seen all the same.
     why: BTreeMap<(EntityId, &'static str), String>,
+    /// By the path of a list of VIPs that nobody wrote: the name that the installer asks for, and the
+    /// address that this machine's resolver gives it.
+    vips: BTreeMap<&'static str, (String, String)>,
 }
 
 impl Live {
     fn is_asked(&self, part: &str) -> bool {
         self.asked.contains(part)
+    }
+
+    pub fn vip_of_dns(&self, path: &str) -> Option<&(String, String)> {
+        self.vips.get(path)
     }
 
     /// Why a rule that reads these facts of an entity is unknown. Nothing for a rule that reads the
