@@ -144,6 +144,7 @@ pub fn bmc_of_cluster(api: &Api, host: &str) -> Result<Option<Address>, Trouble>
         username: value("username"),
         password: value("password").map(Secret::new),
         verify: found.pointer("/spec/bmc/disableCertificateVerification") != Some(&true.into()),
+        more_ca_pem: None,
         ca_pem: None,
     }))
 }

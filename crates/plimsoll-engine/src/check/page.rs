@@ -84,6 +84,7 @@ fn mode(id: &str, title: &str, applies: Scope, page: Page) -> FailureMode {
         area: "check".into(),
         catalogue: None,
         page: Some(page),
+        repairs: Vec::new(),
         states: vec![StateInfo {
             id: id.into(),
             on: "InstallConfig".into(),
