@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use include_dir::{Dir, DirEntry, include_dir};
-use plimsoll_engine::check::{Knowledge, Words};
+use plimsoll_engine::check::Knowledge;
 use plimsoll_engine::{LoadError, Pack, PackFile, explain};
 use plimsoll_model::knowledge::FailureMode;
 
@@ -88,11 +88,6 @@ impl Files {
 
     pub fn load(&self) -> Result<Pack, Failure> {
         self.try_load().map_err(unloadable)
-    }
-
-    /// What is said beside the installer's own sentences.
-    pub fn words(&self) -> Result<Words, Failure> {
-        Words::load(&self.rules()).map_err(unloadable)
     }
 
     /// A failure mode with the page that stands beside its rules.

@@ -35,11 +35,22 @@ pub fn run(args: &Explain) -> Result<Outcome, Failure> {
 }
 
 fn pages(args: &Explain, pack: &Pack, files: &Files) -> Result<Explained, Failure> {
-    let words = files.words()?;
     let mut modes: Vec<FailureMode> = Vec::new();
+    let mut checks = None;
     for id in &args.ids {
-        let known = explain::find(pack, id).and_then(|case| files.failure_mode(pack, case));
-        let known = known.or_else(|| check::page(&words, id));
+        let known = match explain::find(pack, id) {
+            Some(case) => files.failure_mode(pack, case),
+            // What is seen only before an install is no part of the pack of clusters.
+            None => {
+                let checks = match &mut checks {
+                    Some(checks) => checks,
+                    none => none.insert(crate::knowledge::for_checks(&args.pack)?),
+                };
+                let case = explain::find(&checks.pack, id);
+                let mode = case.and_then(|case| files.failure_mode(&checks.pack, case));
+                mode.or_else(|| check::page(&checks.words, id))
+            }
+        };
         let mode = known.ok_or_else(|| unknown(pack, id))?;
         if modes.iter().all(|other| other.id != mode.id) {
             modes.push(mode);
