@@ -132,14 +132,16 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_that_can_refuse_has_words_and_no_other_id_has() {
+    fn every_rule_that_can_refuse_has_words_and_nothing_but_a_rule_has() {
         let words = words();
         let asked = plimsoll_install::rules().iter().filter(|rule| rule.source != "outside");
         let ids: Vec<&str> = asked.map(|rule| rule.id).collect();
         let missing: Vec<_> = ids.iter().filter(|id| words.of(id).is_none()).collect();
         assert!(missing.is_empty(), "no words for {missing:?}");
-        let extra: Vec<_> = words.0.keys().filter(|id| !ids.contains(&id.as_str())).collect();
-        assert!(extra.is_empty(), "words for {extra:?}, which refuse nothing");
+        // What only the outside can refuse has words for those who ask what it is.
+        let known = |id: &&String| plimsoll_install::rules().iter().any(|rule| rule.id == *id);
+        let extra: Vec<_> = words.0.keys().filter(|id| !known(id)).collect();
+        assert!(extra.is_empty(), "words for {extra:?}, which are no rules");
     }
 
     #[test]
