@@ -13,6 +13,6 @@ pub mod verify;
 
 pub use condition::{Answer, holds};
 pub use draft::{Answers, Choice, Unplanned, choose, draft};
-pub use exact::{Observed, applied, decision, exact, patched, reverse};
+pub use exact::{Observed, applied, decision, exact, grounded, patched, reverse};
 pub use outcome::{Judged, judge};
 pub use resource::resource;
