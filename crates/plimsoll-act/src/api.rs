@@ -11,7 +11,7 @@ mod rights;
 use std::path::PathBuf;
 
 use plimsoll_model::plan::{Action, Content, Object, Step, Target as Where, Undo};
-use plimsoll_repair::{applied, decision};
+use plimsoll_repair::{applied, decision, grounded};
 use serde_json::{Value, json};
 
 use crate::make::{self, Reads};
@@ -83,6 +83,9 @@ impl Target for ApiTarget<'_> {
         match &step.undo {
             Undo::Patch { operations } => {
                 let now = self.present(object)?;
+                if nothing_is_left(step, operations, &now) {
+                    return Ok(format!("nothing of it is left in {entity}"));
+                }
                 let patch = locked(operations, &now);
                 self.api.patch(object, subresource(step), &patch, false).map_err(|trouble| {
                     match trouble {
@@ -128,9 +131,17 @@ fn subresource(step: &Step) -> Option<&str> {
     }
 }
 
+/// A mark that asks for something is taken off by whoever does it.
+fn nothing_is_left(step: &Step, undo: &[Value], now: &Value) -> bool {
+    let Action::Patch { operations, .. } = &step.action else { return false };
+    let absent = |one: &Value| one["path"].as_str().is_some_and(|path| now.pointer(path).is_none());
+    let removes = undo.iter().filter(|one| one["op"] != "test").all(|one| one["op"] == "remove");
+    removes && operations.iter().all(absent)
+}
+
 /// With the resourceVersion that was just seen: whoever was faster wins, and this stops.
 fn locked(operations: &[Value], now: &Value) -> Vec<Value> {
-    let mut patch = operations.to_vec();
+    let mut patch = grounded(now, operations);
     let metadata = &now["metadata"];
     patch.push(json!({"op": "test", "path": "/metadata/uid", "value": metadata["uid"]}));
     let version = &metadata["resourceVersion"];
@@ -194,9 +205,13 @@ impl ApiTarget<'_> {
             }
             (Action::Fill { .. }, Some(now)) => {
                 let mark = now.pointer(MARK_POINTER).and_then(Value::as_str);
-                match mark == Some(&self.mark(step)) {
-                    true => Standing::Done,
-                    false => Standing::Ahead,
+                let seen = decision(now, &object.decides);
+                match (mark == Some(&self.mark(step)), &object.decision) {
+                    (true, _) => Standing::Done,
+                    (false, Some(known)) if *known != seen => {
+                        elsewhere(format!("{entity} changed since the plan was made"))
+                    }
+                    (false, _) => Standing::Ahead,
                 }
             }
             (Action::Delete, Some(_)) => Standing::Ahead,

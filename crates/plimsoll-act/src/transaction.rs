@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::plan::{Action, Condition, Plan, Step, TYPED_FROM, Target as Where};
 use plimsoll_model::session::{Entry, Event, Outcome};
-use plimsoll_model::{Diagnosis, FactBase};
+use plimsoll_model::{Diagnosis, EntityId, FactBase};
 use plimsoll_repair::guard::{self, Scene};
 use plimsoll_repair::{Answer, holds, judge};
 
 use crate::journal::{Log, Unwritable};
 use crate::target::{Standing, Targets, Trouble};
-use history::Progress;
+use history::{OfStep, Progress};
 
 /// The cluster as it is now.
 pub struct Look {
@@ -118,8 +118,7 @@ impl Transaction<'_> {
         };
         // What a break-glass is seen by is a fault of its own, and expected.
         let is_broken = self.plan.break_glass_minutes.is_some() && progress.touched();
-        if let Some(why) = self.stale(&before.diagnosis, progress.touched()).filter(|_| !is_broken)
-        {
+        if let Some(why) = self.stale(&before.diagnosis, &progress).filter(|_| !is_broken) {
             return Ok(Ended::Stale(why));
         }
         if fresh {
@@ -140,7 +139,7 @@ impl Transaction<'_> {
     }
 
     /// The plan was made for other roots than there are.
-    fn stale(&self, now: &Diagnosis, touched: bool) -> Option<String> {
+    fn stale(&self, now: &Diagnosis, progress: &Progress) -> Option<String> {
         use plimsoll_model::diagnosis::{Confidence, Status};
         let root = &self.plan.root;
         let is_it =
@@ -148,7 +147,7 @@ impl Transaction<'_> {
         let active =
             now.states.iter().any(|s| s.status == Status::Active && is_it(&s.id, &s.entity));
         let blamed = now.roots.iter().any(|found| is_it(&found.id, &found.entity));
-        if !touched && !active && !blamed {
+        if !progress.touched() && !active && !blamed {
             return Some(format!("{} ({}) is not there any more", root.id, root.entity));
         }
         let new: Vec<String> = (now.roots.iter())
@@ -156,9 +155,21 @@ impl Transaction<'_> {
             .filter(|found| !self.plan.roots.contains(&found.state()))
             // What the root caused may stand alone once it is gone.
             .filter(|found| !self.plan.reason.explains.contains(&found.state()))
+            .filter(|found| !self.is_left_half_way(&found.entity, progress))
             .map(|found| format!("{} ({})", found.id, found.entity))
             .collect();
         (!new.is_empty()).then(|| format!("another fault appeared: {}", new.join(", ")))
+    }
+
+    /// A pool that this plan paused is no other fault: it is what is gone on with.
+    fn is_left_half_way(&self, entity: &EntityId, progress: &Progress) -> bool {
+        self.plan.steps.iter().any(|step| match &step.target {
+            Where::Api(object) => {
+                let OfStep { intends, did, .. } = progress.step(step.number);
+                (intends || did) && (&object.kind, &object.name) == (&entity.kind, &entity.name)
+            }
+            _ => false,
+        })
     }
 
     /// Before anything is done: what speaks against any step as things are now.

@@ -73,7 +73,10 @@ fn exact_step(step: &mut Step, observed: &Observed, current: &mut Observed) -> R
                     if step.diff.is_empty() {
                         return Err(format!("{entity} is that way already"));
                     }
-                    step.undo = Undo::Patch { operations: reverse(&before, &after) };
+                    let ground: Vec<Value> = grounded(&before, operations);
+                    let ground = &ground[..ground.len() - operations.len()];
+                    let ground = patched(&before, ground)?;
+                    step.undo = Undo::Patch { operations: reverse(&ground, &after) };
                     current.insert(entity, Some(after));
                 }
                 Action::Delete => {
@@ -117,8 +120,25 @@ pub fn decision(object: &Value, fields: &[String]) -> String {
     sha256(bare.to_string().as_bytes())
 }
 
+/// With the map that an annotation or a label is put into, where the object has none. That is only known
+/// of the object as it is at the moment.
+pub fn grounded(object: &Value, operations: &[Value]) -> Vec<Value> {
+    let mut grounded = operations.to_vec();
+    for place in ["/metadata/annotations", "/metadata/labels"] {
+        let is_below = |one: &Value| {
+            let path = one["path"].as_str().and_then(|path| path.strip_prefix(place));
+            one["op"] == "add" && path.is_some_and(|rest| rest.starts_with('/'))
+        };
+        if object.pointer(place).is_none() && operations.iter().any(is_below) {
+            grounded.insert(0, serde_json::json!({"op": "add", "path": place, "value": {}}));
+        }
+    }
+    grounded
+}
+
 pub fn patched(before: &Value, operations: &[Value]) -> Result<Value, String> {
-    let patch: json_patch::Patch = serde_json::from_value(Value::Array(operations.to_vec()))
+    let operations = grounded(before, operations);
+    let patch: json_patch::Patch = serde_json::from_value(Value::Array(operations))
         .map_err(|error| format!("no JSON patch: {error}"))?;
     let mut after = before.clone();
     json_patch::patch(&mut after, &patch).map_err(|error| error.to_string())?;
@@ -224,5 +244,19 @@ mod tests {
             assert_eq!(matches!(step.action, Action::Create { .. }), makes);
             assert_eq!(step.undo, undo);
         }
+    }
+
+    #[test]
+    fn an_annotation_needs_no_other_and_takes_none_with_it() {
+        let mark = [json!({"op": "add", "path": "/metadata/annotations/mark", "value": "yes"})];
+        let bare = json!({"metadata": {"name": "a"}});
+        let after = patched(&bare, &mark).unwrap();
+        assert_eq!(after["metadata"]["annotations"], json!({"mark": "yes"}));
+        let others = json!({"metadata": {"name": "a", "annotations": {"other": "1"}}});
+        let after = patched(&others, &mark).unwrap();
+        assert_eq!(after["metadata"]["annotations"], json!({"mark": "yes", "other": "1"}));
+        // Elsewhere a place that is not there is a mistake of the plan.
+        let deep = [json!({"op": "add", "path": "/spec/a/b", "value": 1})];
+        assert!(patched(&bare, &deep).is_err());
     }
 }

@@ -77,6 +77,12 @@ fn take_empty_values(schema: &mut Value, keys: &[String]) {
                     }
                 }
             }
+            ("additionalProperties", part) => {
+                take_empty_values(part, &[]);
+                if part["type"] == "string" {
+                    part["nullable"] = json!(true);
+                }
+            }
             (_, part) => take_empty_values(part, &[]),
         }
     }

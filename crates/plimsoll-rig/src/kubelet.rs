@@ -24,6 +24,7 @@ pub struct Texts {
     pub nodes: BTreeMap<String, String>,
 }
 
+#[derive(Clone)]
 pub struct Kubelets {
     pub socket: PathBuf,
     texts: Arc<Mutex<Texts>>,
@@ -46,6 +47,17 @@ impl Kubelets {
 
     pub fn set(&self, texts: Texts) {
         *lock(&self.texts) = texts;
+    }
+
+    /// Logs of containers with this name are gone, as those that were rotated away.
+    pub fn forget(&self, container: &str) {
+        let end = format!("/{container}");
+        lock(&self.texts).logs.retain(|(name, _), _| !name.ends_with(&end));
+    }
+
+    /// From now on the journal of this unit is another one.
+    pub fn journal(&self, node: &str, unit: &str, text: &str) {
+        lock(&self.texts).journals.insert((node.into(), unit.into()), text.into());
     }
 }
 

@@ -71,6 +71,13 @@ impl Authority {
         fs_err::write(&file, &self.pem)?;
         Ok(file)
     }
+
+    /// For those who sign on their own.
+    pub fn write_key(&self, folder: &Path, name: &str) -> Result<PathBuf> {
+        let file = folder.join(format!("{name}.key"));
+        fs_err::write(&file, self.issuer.key().serialize_pem())?;
+        Ok(file)
+    }
 }
 
 impl Identity {

@@ -13,9 +13,14 @@ pub fn machine_config(inputs: &Value, _: &dyn Reads) -> Result<Made, Trouble> {
     if !role.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
         return Err(failed(format!("'{role}' is no role")));
     }
-    let servers = inputs.get("servers").and_then(Value::as_array);
-    let servers: Vec<&str> =
-        servers.map(|all| all.iter().filter_map(Value::as_str).collect()).unwrap_or_default();
+    // Whoever is asked for them types one text.
+    let servers: Vec<&str> = match inputs.get("servers") {
+        Some(Value::String(text)) => {
+            text.split([',', ' ']).filter(|server| !server.is_empty()).collect()
+        }
+        Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
     if servers.is_empty() {
         return Err(failed("the plan names no time server"));
     }

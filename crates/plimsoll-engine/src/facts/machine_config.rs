@@ -34,6 +34,12 @@ pub fn pool(object: &Object<'_>) -> Facts {
         let name = object.text(&["status", "configuration", "name"]).unwrap_or_default();
         entity.set("statusConfig", name, object.cite_field(&["status", "configuration", "name"]));
     }
+    if let Some(sources) = object.node(&["status", "configuration", "source"]) {
+        let names = sources.items().iter().filter_map(|one| one.text_at(&["name"]));
+        let names: Vec<Value> = names.map(|name| Value::Text(name.into())).collect();
+        let at = object.cite_field(&["status", "configuration", "source"]);
+        entity.set("configSources", Value::List(names), at);
+    }
     if let Some(name) = object.text(&["spec", "configuration", "name"]) {
         entity.set("specConfig", name, object.cite_field(&["spec", "configuration", "name"]));
     }

@@ -131,6 +131,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("degradedMachines", "machines that report degraded"),
             ("unavailableMachines", "machines that are not available"),
             ("specConfig", "rendered config wanted"),
+            ("configSources", "MachineConfigs that the config of all its nodes is made of"),
             ("statusConfig", "rendered config last converged on; empty before the first time"),
             ("paused", "spec.paused"),
             ("missingConfigs", "configs that nodes name and the daemon cannot find"),

@@ -74,7 +74,8 @@ pub fn permissions(action: &Action, target: &Target) -> Vec<Permission> {
     let verbs: &[&str] = match action {
         Action::Patch { .. } => &["get", "patch"],
         Action::Create { .. } => &["get", "create", "delete"],
-        Action::Fill { .. } => &["get", "patch", "create", "delete"],
+        // What was there is kept beside it.
+        Action::Fill { .. } => &["get", "update", "create"],
         Action::Delete => &["get", "delete", "create"],
         _ => &["get"],
     };

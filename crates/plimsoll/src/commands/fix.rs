@@ -12,7 +12,7 @@ use plimsoll_repair::{Answers, Choice, Observed, Unplanned};
 use crate::args::{Fix, PlanOutput};
 use crate::exit::{self, Failure, Outcome};
 use crate::fixing::console::Console;
-use crate::fixing::hands::{Hands, Reader};
+use crate::fixing::hands::{Hands, Reader, without_a_way};
 use crate::fixing::state::{Begun, State};
 use crate::fixing::world::Site;
 use crate::live;
@@ -203,6 +203,12 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
         Ok(lease) => lease,
         Err(why) => return refused(args, &[why]),
     };
+    let request = site.request()?;
+    let reader = Reader::new(api.as_ref(), &plan, request.as_ref(), site);
+    let missing = without_a_way(&plan, &reader, request.as_ref());
+    if !missing.is_empty() {
+        return refused(args, &missing);
+    }
     let begun = state.begin(&plan, live::clock)?;
     carry_out(args, site, api.as_ref(), begun, false)
 }

@@ -1,6 +1,6 @@
 //! Who does which step of a plan, and what makers read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use plimsoll_model::plan::{Action, Content, Object, Plan, Step, Target as Where}
 use plimsoll_model::{EntityId, FactBase, Time, Value as Fact};
 use serde_json::Value;
 
+use crate::fixing::world::Site;
 use crate::live;
 
 /// For the request of a kubelet that was just started.
@@ -25,18 +26,14 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Nodes of the plan, each by the way that was given to it.
-    pub fn new(
-        api: Option<&'a Api>,
-        plan: &Plan,
-        request: Option<&Request>,
-        world: &dyn World,
-    ) -> Self {
+    pub fn new(api: Option<&'a Api>, plan: &Plan, request: Option<&Request>, site: &Site) -> Self {
         let named: Vec<String> = plan.steps.iter().flat_map(nodes_of).collect();
         let mut nodes = BTreeMap::new();
         if let (Some(request), false) = (request, named.is_empty()) {
-            let base = world.glance().unwrap_or_default();
+            let base = site.glance().unwrap_or_default();
+            let given: Vec<Node> = request.nodes.iter().cloned().chain(site.roots()).collect();
             for name in named {
-                if let Some(node) = way_to(&name, request, &base) {
+                if let Some(node) = way_to(&name, &given, request, &base) {
                     nodes.insert(name, node);
                 }
             }
@@ -62,7 +59,7 @@ fn nodes_of(step: &Step) -> Vec<String> {
 }
 
 /// A node that was named, or one of all.
-fn way_to(name: &str, request: &Request, base: &FactBase) -> Option<Node> {
+fn way_to(name: &str, given: &[Node], request: &Request, base: &FactBase) -> Option<Node> {
     let entity = base.entities.get(&EntityId::cluster_scoped("Node", name));
     let addresses: Vec<String> = entity
         .and_then(|node| node.facts.get("addresses"))
@@ -79,7 +76,7 @@ fn way_to(name: &str, request: &Request, base: &FactBase) -> Option<Node> {
             host == name || addresses.iter().any(|address| address == host)
         }
     };
-    request.nodes.iter().find(is_it).cloned().or_else(|| {
+    given.iter().find(is_it).cloned().or_else(|| {
         let user = request.all_nodes_as.as_ref()?;
         let host = addresses.first().map_or(name, String::as_str);
         Some(Node::Ssh { destination: format!("{user}@{host}") })
@@ -112,10 +109,37 @@ impl Reads for Reader<'_> {
     }
 }
 
+/// Nodes and BMCs of the plan that nobody gave a way to: told before the first step, not half-way.
+pub fn without_a_way(plan: &Plan, reader: &Reader, request: Option<&Request>) -> Vec<String> {
+    let mut missing = BTreeSet::new();
+    for step in &plan.steps {
+        let lost = |name: &String| !reader.nodes.contains_key(name);
+        missing.extend(nodes_of(step).iter().filter(|name| lost(name)).map(|name| no_way_to(name)));
+        let given = |host: &str| {
+            request.is_some_and(|request| {
+                request.bmcs_of_cluster || request.bmcs.iter().any(|bmc| bmc.name == host)
+            })
+        };
+        if let Where::Bmc { host, .. } = &step.target
+            && !given(host)
+        {
+            missing.insert(no_bmc_of(host));
+        }
+    }
+    missing.into_iter().collect()
+}
+
+fn no_way_to(node: &str) -> String {
+    format!("no way to {node} is given: add ssh:{node} or ssh:all")
+}
+
+fn no_bmc_of(host: &str) -> String {
+    format!("no BMC of {host} is given: add bmc:FILE that names it, or bmc:cluster")
+}
+
 impl Reader<'_> {
     fn way(&self, node: &str) -> Result<&Node, Trouble> {
-        let missing = || format!("no way to {node} is given: add ssh:{node} or ssh:all");
-        self.nodes.get(node).ok_or_else(|| Trouble::Failed(missing()))
+        self.nodes.get(node).ok_or_else(|| Trouble::Failed(no_way_to(node)))
     }
 }
 
@@ -201,15 +225,11 @@ impl Targets for Hands<'_> {
             }
             Where::Node { name } => {
                 let found = self.nodes.get(name).map(|target| target as &dyn Target);
-                let why = format!("no way to {name} is given: add ssh:{name} or ssh:all");
-                found.ok_or_else(|| missing(why))
+                found.ok_or_else(|| missing(no_way_to(name)))
             }
             Where::Bmc { host, .. } => {
                 let found = self.bmcs.get(host).map(|target| target as &dyn Target);
-                let why = format!(
-                    "no BMC of {host} is given: add bmc:FILE that names it, or bmc:cluster"
-                );
-                found.ok_or_else(|| missing(why))
+                found.ok_or_else(|| missing(no_bmc_of(host)))
             }
             Where::Nothing => Err(missing("nobody is there to do it".into())),
         }

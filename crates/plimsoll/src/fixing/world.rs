@@ -1,11 +1,11 @@
 //! The cluster as it is now, read as `diagnose` reads it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_act::{Api, Look, World};
 use plimsoll_engine::{Pack, Suppression};
-use plimsoll_live::{Live, Request, Silent};
+use plimsoll_live::{Live, Node, Request, Silent};
 use plimsoll_model::{Diagnosis, FactBase, Needs, Snapshot};
 use plimsoll_sources::{Given, NoProgress};
 
@@ -38,6 +38,15 @@ impl Site {
     /// What is live of the sources.
     pub fn request(&self) -> Result<Option<Request>, Failure> {
         Ok(self.sorted()?.live)
+    }
+
+    /// Roots of machines that do not run: read like an archive, and worked in like a node.
+    pub fn roots(&self) -> Vec<Node> {
+        let root = |source: &PathBuf| {
+            let root = Path::new(source.to_str()?.strip_prefix("node:")?);
+            (!Node::is_running(root)).then(|| Node::Here { root: root.into() })
+        };
+        self.sources.iter().filter_map(root).collect()
     }
 
     fn read(&self, needs: &Needs, only_api: bool) -> Result<Snapshot, Failure> {

@@ -1,13 +1,13 @@
 //! Somebody in the cluster who reacts to what is changed, as an operator does: it looks, decides by what
 //! it sees alone, and writes its own status.
 
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-use std::path::PathBuf;
-use std::process::Command;
 
 use serde_json::Value;
 
@@ -27,11 +27,28 @@ impl Kubectl {
     pub fn run(&self, arguments: &[&str]) -> Option<String> {
         let mut command = Command::new("kubectl");
         let output = command.arg("--kubeconfig").arg(&self.0).args(arguments).output().ok()?;
+        if !output.status.success() && arguments[0] != "get" {
+            eprint!("{}", String::from_utf8_lossy(&output.stderr));
+        }
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     pub fn json(&self, arguments: &[&str]) -> Option<Value> {
         serde_json::from_str(&self.run(&[arguments, &["-o", "json"]].concat())?).ok()
+    }
+
+    pub fn create(&self, object: &Value) -> Option<()> {
+        self.create_as(object, &[])
+    }
+
+    /// By somebody else than the administrator.
+    pub fn create_as(&self, object: &Value, who: &[&str]) -> Option<()> {
+        let mut command = Command::new("kubectl");
+        command.arg("--kubeconfig").arg(&self.0).args(who).args(["create", "-f", "-"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.spawn().ok()?;
+        child.stdin.take()?.write_all(object.to_string().as_bytes()).ok()?;
+        child.wait().ok()?.success().then_some(())
     }
 
     /// A condition of a ClusterOperator, which is at this place of its list.

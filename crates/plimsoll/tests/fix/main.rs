@@ -10,7 +10,14 @@ mod actor;
 #[allow(dead_code, reason = "trials of readings use more of it")]
 #[path = "../live/cluster.rs"]
 mod cluster;
+mod control;
+mod faults;
+mod hosts;
 mod machine_network;
+mod objects;
+mod pools;
+mod repair;
+mod requests;
 mod site;
 
 use libtest_mimic::Arguments;
@@ -18,7 +25,11 @@ use libtest_mimic::Arguments;
 fn main() {
     let arguments = Arguments::from_args();
     let cluster = cluster::shared();
-    let trials = machine_network::trials(&cluster);
+    let mut trials = machine_network::trials(&cluster);
+    for repairs in [control::REPAIRS, hosts::REPAIRS, pools::REPAIRS, requests::REPAIRS] {
+        trials.extend(repair::trials(&cluster, repairs));
+    }
+    trials.extend(faults::trials(&cluster));
     let conclusion = libtest_mimic::run(&arguments, trials);
     drop(cluster);
     conclusion.exit();

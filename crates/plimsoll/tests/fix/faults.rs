@@ -1,0 +1,88 @@
+//! What may happen to a run of several steps: rights that are withdrawn, and a disk that is full.
+
+use std::process::Command;
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+use plimsoll_rig::wait_for;
+use serde_json::Value;
+
+use crate::actor::Kubectl;
+use crate::cluster::{Cluster, Shared, trial};
+use crate::objects::{self, differences};
+use crate::pools;
+use crate::repair::Repair;
+use crate::site::words;
+
+const LONG: Duration = Duration::from_secs(60);
+
+pub fn trials(shared: &Shared) -> Vec<Trial> {
+    let with = |name: &str, run: fn(&mut Cluster, &Repair)| {
+        trial(format!("faults/{name}"), shared, move |mut cluster| {
+            let repair = pools::REPAIRS.iter().find(|one| one.id == "recreate-rendered-config");
+            run(&mut cluster, repair.unwrap());
+            Ok(())
+        })
+    };
+    vec![
+        with("rights-withdrawn-half-way", rights_withdrawn),
+        with("a-full-disk-before-the-act", |cluster, repair| full_disk(cluster, repair, "kept")),
+        with("a-full-disk-after-the-act", |cluster, repair| full_disk(cluster, repair, "intends")),
+    ]
+}
+
+/// It stops where it may not go on, and goes on when it may.
+fn rights_withdrawn(cluster: &mut Cluster, repair: &Repair) {
+    let mut shown = repair.shown(cluster);
+    let hands = Kubectl(cluster.server.admin().unwrap());
+    let mut child = shown.site.begin(&repair.words(&["--apply", shown.digest()]));
+    let reached = || shown.events().iter().any(|one| one["what"] == "did" && one["step"] == 2);
+    wait_for("the second step", LONG, reached).unwrap();
+    let plan = std::mem::take(&mut shown.plan);
+    let digest = plan["digest"].as_str().unwrap().to_string();
+    shown.site.with_rights_of(cluster, &serde_json::json!({"steps": []}));
+    // Nobody reacted so far, so that it waits; now it goes on to its last step.
+    let actor = repair.act(cluster, &shown.site);
+    // Half-way it is worse than before, and cannot be taken back either: that is told.
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let events = shown.site.events(&digest);
+    let why = |what: &str| events.iter().find(|one| one["what"] == what).unwrap().to_string();
+    assert!(why("refused").contains("no right to change MachineConfigPool/worker"), "{events:#?}");
+    assert!(why("cannot-undo").contains("no right to change"), "{events:#?}");
+    let pool = hands.json(&["get", "machineconfigpool", "worker"]).unwrap();
+    assert_eq!(pool["spec"]["paused"], true);
+    shown.site.with_rights_of(cluster, &plan);
+    let on = shown.site.fix(&repair.words(&["--resume"]));
+    assert_eq!(on.status.code(), Some(0), "{}", words(&on));
+    drop(actor);
+    repair.after(&hands, &shown.before, "with its rights again");
+}
+
+/// No file may grow any more from the first line of that kind on. What cannot be written down is not done,
+/// and what was done is found when there is room again.
+fn full_disk(cluster: &mut Cluster, repair: &Repair, line: &str) {
+    let mut shown = repair.shown(cluster);
+    let hands = Kubectl(cluster.server.admin().unwrap());
+    let actor = repair.act(cluster, &shown.site);
+    // Whoever writes more than it may is told so, and not ended.
+    let under = ["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"];
+    shown.site.under = under.map(str::to_string).to_vec();
+    let mut child = shown.site.begin(&repair.words(&["--apply", shown.digest()]));
+    let reached = || shown.events().iter().any(|one| one["what"] == line);
+    wait_for(line, LONG, reached).unwrap();
+    let size = fs_err::metadata(shown.site.journal(shown.digest())).unwrap().len();
+    let limit = [format!("--pid={}", child.id()), format!("--fsize={size}")];
+    assert!(Command::new("prlimit").args(limit).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(66));
+    let events: Vec<Value> = shown.events();
+    assert!(!events.iter().any(|one| one["what"] == "ended"), "{events:#?}");
+    if !events.iter().any(|one| one["what"] == "intends") {
+        let now = differences(&shown.before, &objects::all(&hands));
+        assert_eq!(objects::outside(&now, repair.theirs), Vec::<String>::new());
+    }
+    shown.site.under.clear();
+    let on = shown.site.fix(&repair.words(&["--resume"]));
+    assert_eq!(on.status.code(), Some(0), "{}", words(&on));
+    drop(actor);
+    repair.after(&hands, &shown.before, "with room again");
+}

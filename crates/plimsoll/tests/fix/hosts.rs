@@ -1,0 +1,136 @@
+//! Repairs of hosts, with a controller of hosts that reacts as metal3 does.
+
+use serde_json::Value;
+
+use crate::actor::Kubectl;
+use crate::objects::{Part, heal};
+use crate::repair::{Repair, USUAL};
+use crate::site::named_case;
+
+const HOST: &str = "BareMetalHost/openshift-machine-api/worker-1";
+const MACHINE: &str = "Machine/openshift-machine-api/ostest-cktts-worker-0-njsv9";
+/// A host that can be worked on gets its Machine and becomes a node.
+const JOINS: &[Part] = &[(HOST, "/status"), (MACHINE, "/status"), ("Node/worker-1", "")];
+const IN: [&str; 2] = ["-n", "openshift-machine-api"];
+
+fn host(hands: &Kubectl) -> Value {
+    hands.json(&["get", "baremetalhost", "worker-1", IN[0], IN[1]]).unwrap_or_default()
+}
+
+fn expect(is: &Value, wanted: Value) -> Result<(), String> {
+    (*is == wanted).then_some(()).ok_or_else(|| format!("{is} and not {wanted}"))
+}
+
+/// Joins when its BMC can be spoken to, and is left as it is otherwise.
+macro_rules! joins_when {
+    ($host:ident, $that:expr) => {
+        |scene| {
+            let $host = host(&scene.hands);
+            if $that {
+                heal(&scene.hands, scene.healthy, JOINS);
+            }
+        }
+    };
+}
+
+const ADDRESS: &str = "redfish-virtualmedia://192.168.110.24/redfish/v1/Systems/System.Embedded.1";
+
+pub static REPAIRS: &[Repair] = &[
+    Repair {
+        id: "trust-bmc",
+        tree: || {
+            named_case(
+                "knowledge/baremetal/bmc-tls-untrusted/tests/cases.md",
+                "a host that cannot be registered keeps its Machine without a node",
+                "unset BareMetalHost/worker-1 spec.bmc.disableCertificateVerification",
+            )
+        },
+        reacts: joins_when!(host, host["spec"]["bmc"]["disableCertificateVerification"] == true),
+        overtakes: Some(|hands| {
+            let other = r#"{"spec": {"bmc": {"address": "ipmi://192.168.110.24"}}}"#;
+            let patch = ["patch", "baremetalhost", "worker-1", IN[0], IN[1], "--type=merge", "-p"];
+            hands.run(&[&patch[..], &[other]].concat()).unwrap();
+        }),
+        theirs: JOINS,
+        ours: &[(HOST, "/spec/bmc/disableCertificateVerification")],
+        holds: |hands| {
+            expect(&host(hands)["spec"]["bmc"]["disableCertificateVerification"], true.into())
+        },
+        ..USUAL
+    },
+    Repair {
+        id: "correct-bmc-address",
+        tree: || {
+            named_case(
+                "knowledge/baremetal/bmc-address-wrong/tests/cases.md",
+                "a host that cannot be registered keeps its Machine without a node",
+                "",
+            )
+        },
+        answers: &[
+            "address=redfish-virtualmedia://192.168.110.24/redfish/v1/Systems/System.Embedded.1",
+        ],
+        reacts: joins_when!(host, host["spec"]["bmc"]["address"] == ADDRESS),
+        theirs: JOINS,
+        ours: &[(HOST, "/spec/bmc/address")],
+        holds: |hands| expect(&host(hands)["spec"]["bmc"]["address"], ADDRESS.into()),
+        ..USUAL
+    },
+    Repair {
+        id: "replace-bmc-secret",
+        tree: || {
+            named_case(
+                "knowledge/baremetal/bmc-auth-failed/tests/cases.md",
+                "a host that cannot be registered keeps its Machine without a node",
+                "",
+            )
+        },
+        before: |scene| {
+            let secret = ["create", "secret", "generic", "worker-1-new", IN[0], IN[1]];
+            let data = ["--from-literal=username=root", "--from-literal=password=x"];
+            scene.hands.run(&[&secret[..], &data].concat()).unwrap();
+        },
+        answers: &["secret=worker-1-new"],
+        reacts: joins_when!(host, host["spec"]["bmc"]["credentialsName"] == "worker-1-new"),
+        theirs: JOINS,
+        ours: &[(HOST, "/spec/bmc/credentialsName")],
+        holds: |hands| {
+            expect(&host(hands)["spec"]["bmc"]["credentialsName"], "worker-1-new".into())
+        },
+        ..USUAL
+    },
+    Repair {
+        id: "restart-inspection",
+        tree: || {
+            named_case(
+                "knowledge/baremetal/inspection-stuck/tests/cases.md",
+                "a worker waits for the ramdisk since nine hours",
+                "",
+            )
+        },
+        typed: &["worker-1"],
+        // The annotation is taken off by who acts on it.
+        reacts: |scene| {
+            let mark = "reboot.metal3.io";
+            if host(&scene.hands)["metadata"]["annotations"][mark].is_string() {
+                heal(&scene.hands, scene.healthy, INSPECTED);
+                let off =
+                    ["annotate", "baremetalhost", "worker-1", IN[0], IN[1], "reboot.metal3.io-"];
+                scene.hands.run(&off);
+            }
+        },
+        theirs: INSPECTED,
+        holds: |hands| {
+            expect(&host(hands)["status"]["provisioning"]["state"], "provisioned".into())
+        },
+        ..USUAL
+    },
+];
+
+const INSPECTED: &[Part] = &[
+    (HOST, "/status"),
+    (HOST, "/spec/consumerRef"),
+    (MACHINE, "/metadata/annotations"),
+    (MACHINE, "/status"),
+    ("Node/worker-1", ""),
+];
