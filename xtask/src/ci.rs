@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bench, fuzz, generate, score, shell, tests, tidy};
+use crate::{all_tests, bench, fuzz, generate, score, shell, tidy};
 
 const CARGO_DENY: &str = "0.20.2";
 const FUZZ_SECONDS: u64 = 10;
@@ -20,7 +20,7 @@ const STEPS: &[Step] = &[
     ("rustfmt", rustfmt),
     ("house rules (tidy)", tidy::run),
     ("clippy, warnings are errors", clippy),
-    ("tests", tests::run),
+    ("tests", all_tests::run),
     ("accuracy on the incident corpus, with its floors", || score::run(&[])),
     ("generated files are current", || generate::run(true)),
     ("licences, bans and sources of dependencies", dependencies),

@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool talks")]
 
+mod all_tests;
 mod bench;
 mod ci;
 mod fuzz;
@@ -12,7 +13,6 @@ mod generate;
 mod new_case;
 mod score;
 mod shell;
-mod tests;
 mod tidy;
 
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ enum Verb {
 fn main() -> ExitCode {
     let done = match Verb::parse() {
         Verb::Ci => ci::run(),
-        Verb::Test => tests::run(),
+        Verb::Test => all_tests::run(),
         Verb::Tidy => tidy::run(),
         Verb::NewCase { case } => new_case::run(&shell::root(), &case),
         Verb::Gen { check } => generate::run(check),

@@ -28,7 +28,7 @@ struct Break<'t> {
 
 impl Break<'_> {
     fn line(&self) -> u32 {
-        u32::try_from(self.at + 1).unwrap()
+        u32::try_from(self.at + 1).unwrap_or(u32::MAX)
     }
 
     fn of(&self, text: &str) -> String {
@@ -120,10 +120,8 @@ fn what_could_not_be_read_accuses_nobody() {
                 kept += 1;
                 // A fault above it stands for it, where that can be read.
                 let stood_for = told(&whole).any(|it| starts(&refusal.path, &it.path));
-                if !known.contains(&said(refusal))
-                    && !stood_for
-                    && !(stopped && refusal.stage > Stage::Validate)
-                {
+                let not_reached = stopped && refusal.stage > Stage::Validate;
+                if !known.contains(&said(refusal)) && !stood_for && !not_reached {
                     let what = told(&half).find(|it| is_it(it)).map(|it| it.path.as_str());
                     let what = what.unwrap_or_default().replace(|c: char| c.is_ascii_digit(), "");
                     wrong.insert(format!("{} <- {file:?} {what}", refusal.rule));

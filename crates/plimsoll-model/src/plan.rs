@@ -100,7 +100,6 @@ pub struct Step {
 }
 
 /// What is touched, exactly.
-#[expect(clippy::large_enum_variant, reason = "a plan has a handful of steps")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "in")]
 pub enum Target {

@@ -83,7 +83,9 @@ mod tests {
 
     #[test]
     fn a_server_is_a_name_and_nothing_more() {
-        for servers in [json!([]), json!(["a\nallow all"]), json!(["-x"]), json!("a\nallow all"), json!(" , ")] {
+        for servers in
+            [json!([]), json!(["a\nallow all"]), json!(["-x"]), json!("a\nallow all"), json!(" , ")]
+        {
             assert!(made(json!({"role": "worker", "servers": servers})).is_err(), "{servers}");
         }
         let typed = made(json!({"role": "worker", "servers": "10.0.0.1, ntp.lab"})).unwrap();

@@ -1,6 +1,6 @@
 //! The corpus: edits of the files in `fixtures/install/bases`, and what the installer's own code said.
 
-#![allow(dead_code, reason = "every test uses another part")]
+#![allow(clippy::unwrap_used, dead_code, reason = "set-up of tests; every file uses another part")]
 
 use std::collections::BTreeMap;
 
