@@ -2,7 +2,7 @@
 //! neither right nor wrong.
 
 use crate::config::Config;
-use crate::refusal::{File, Refusal};
+use crate::refusal::{File, Refusal, Stage};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unread(Vec<(File, String)>);
@@ -161,7 +161,12 @@ impl Unread {
         if self.is_empty() {
             return None;
         }
-        let mut also = reads(refusal.rule).iter().flat_map(|group| group.iter());
+        // Hosts are looked at only where the cluster is to manage machines, and so is provisioning.
+        let managed = refusal.stage == Stage::Provision
+            || (refusal.file == File::Install && about_one(&refusal.path, HOSTS[0]));
+        let managed: &[&str] = if managed { CAPABILITIES } else { &[] };
+        let also = reads(refusal.rule).iter().flat_map(|group| group.iter());
+        let mut also = also.chain(managed);
         self.at(refusal.file, &refusal.path).or_else(|| {
             also.find_map(|path| match path.strip_prefix("agent:") {
                 Some(path) => self.at(File::Agent, path),

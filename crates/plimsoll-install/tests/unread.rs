@@ -18,9 +18,33 @@ fn told(judgement: &Judgement) -> impl Iterator<Item = &Refusal> {
     judgement.refusals.iter().chain(&judgement.later)
 }
 
+/// Lines of a value, and what is put in its place.
+struct Break<'t> {
+    at: usize,
+    end: usize,
+    key: &'t str,
+    with: &'static str,
+}
+
+impl Break<'_> {
+    fn line(&self) -> u32 {
+        u32::try_from(self.at + 1).unwrap()
+    }
+
+    fn of(&self, text: &str) -> String {
+        let first = format!("{}: {}", self.key, self.with);
+        let lines = text.split('\n').enumerate().map(|(number, line)| match number {
+            number if number == self.at => first.as_str(),
+            number if number > self.at && number < self.end => "",
+            _ => line,
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
 /// Every way to put something of another type in place of a value, with its line. Lines stay where they
 /// are.
-fn broken(text: &str) -> Vec<(u32, String)> {
+fn broken(text: &str) -> Vec<Break<'_>> {
     let lines: Vec<&str> = text.split('\n').collect();
     let depth = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
     let mut all = Vec::new();
@@ -40,10 +64,7 @@ fn broken(text: &str) -> Vec<(u32, String)> {
         };
         let end = at + 1 + below.take_while(is_own).count();
         for with in ["[[1]]", "7", "{x: 1}"] {
-            let mut lines: Vec<String> = lines.iter().map(|line| (*line).to_string()).collect();
-            lines[at] = format!("{key}: {with}");
-            lines[at + 1..end].fill(String::new());
-            all.push((u32::try_from(at + 1).unwrap(), lines.join("\n")));
+            all.push(Break { at, end, key, with });
         }
     }
     all
@@ -71,11 +92,14 @@ fn what_could_not_be_read_accuses_nobody() {
         let stopped = told(&whole)
             .any(|it| it.detail.starts_with("runtime error") || it.stage != Stage::Validate);
         // Every config in another place: all of them in all places would take an hour.
-        let step = 1 + broken(install).len() / 4;
-        let variants = broken(install).into_iter().map(|it| (File::Install, it));
+        let variants = broken(install);
+        let step = 1 + variants.len() / 4;
+        let variants = variants.into_iter().map(|it| (File::Install, it));
         let agents = case.agent.as_deref().map(broken).unwrap_or_default();
         let variants = variants.chain(agents.into_iter().map(|it| (File::Agent, it)));
-        for (file, (line, text)) in variants.skip(all % step).step_by(step) {
+        for (file, cut) in variants.skip(all % step).step_by(step) {
+            let given = if file == File::Install { Some(install.as_str()) } else { input.agent };
+            let (line, text) = (cut.line(), cut.of(given.unwrap_or_default()));
             let input = match file {
                 File::Install => Input { install: Some(&text), ..input },
                 File::Agent => Input { agent: Some(&text), ..input },
