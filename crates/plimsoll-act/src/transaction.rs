@@ -161,14 +161,19 @@ impl Transaction<'_> {
         (!new.is_empty()).then(|| format!("another fault appeared: {}", new.join(", ")))
     }
 
-    /// A pool that this plan paused is no other fault: it is what is gone on with.
+    /// A pool that this plan paused is no other fault, nor is the second request of a kubelet whose first one it
+    /// approved: it is what is gone on with.
     fn is_left_half_way(&self, entity: &EntityId, progress: &Progress) -> bool {
-        self.plan.steps.iter().any(|step| match &step.target {
-            Where::Api(object) => {
-                let OfStep { intends, did, .. } = progress.step(step.number);
-                (intends || did) && (&object.kind, &object.name) == (&entity.kind, &entity.name)
-            }
-            _ => false,
+        self.plan.steps.iter().any(|step| {
+            let OfStep { intends, did, .. } = progress.step(step.number);
+            let is_its_own = match (&step.action, &step.target) {
+                (Action::Approve { .. }, _) => entity.kind == "CertificateSigningRequest",
+                (_, Where::Api(object)) => {
+                    (&object.kind, &object.name) == (&entity.kind, &entity.name)
+                }
+                _ => false,
+            };
+            (intends || did) && is_its_own
         })
     }
 
