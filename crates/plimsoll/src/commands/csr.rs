@@ -209,9 +209,10 @@ struct Session<'a> {
 impl Session<'_> {
     async fn run(&mut self) -> Result<Requests, Failure> {
         if self.args.approve {
-            self.approve_all().await?;
-            if let Some(seconds) = self.args.wait {
-                self.wait(Duration::from_secs(seconds)).await?;
+            let first = self.approve_all().await;
+            match self.args.wait {
+                None => first?,
+                Some(seconds) => self.wait(first, Duration::from_secs(seconds)).await?,
             }
             self.await_certificates().await;
         }
@@ -249,7 +250,9 @@ impl Session<'_> {
             (wave(request) != Some(Signer::Client), judged.created)
         });
         let uids = chosen.into_iter().filter_map(|(_, judged)| judged.uid.clone());
-        uids.filter(|uid| !self.done.contains_key(uid)).collect()
+        // What was refused once is asked for again in the next round, as it is then.
+        let approved = |uid: &String| self.done.get(uid).is_some_and(is_approved);
+        uids.filter(|uid| !approved(uid)).collect()
     }
 
     async fn approve_all(&mut self) -> Result<(), Failure> {
@@ -264,7 +267,10 @@ impl Session<'_> {
             let Some((request, judged)) = found else { continue };
             let done = self.approve(request, judged, fresh.now).await;
             let node = judged.node.as_deref().unwrap_or_default();
-            note(&self.args.talk, &format!("{} ({node}): {}", judged.name, done.says));
+            let told = self.done.get(&uid).and_then(|before| before.done.as_ref());
+            if told.is_none_or(|before| before.says != done.says) {
+                note(&self.args.talk, &format!("{} ({node}): {}", judged.name, done.says));
+            }
             self.done.insert(uid, Judged { done: Some(done), ..judged.clone() });
         }
         Ok(())
@@ -282,14 +288,19 @@ impl Session<'_> {
         Done { approved, issued: false, says }
     }
 
-    /// Until every node that was let in has both certificates.
-    async fn wait(&mut self, limit: Duration) -> Result<(), Failure> {
+    /// Until every node that was let in has both certificates. A cluster that takes nodes in is seldom a
+    /// calm one: a round that failed is told, and only the last one's failure is this command's.
+    async fn wait(&mut self, first: Result<(), Failure>, limit: Duration) -> Result<(), Failure> {
         let until = Instant::now() + limit;
+        let mut round = first;
         while !self.is_through() && Instant::now() < until {
+            if let Err(failure) = &round {
+                note(&self.args.talk, &format!("{failure}; trying again"));
+            }
             tokio::time::sleep(POLL.min(until.saturating_duration_since(Instant::now()))).await;
-            self.approve_all().await?;
+            round = self.approve_all().await;
         }
-        Ok(())
+        round
     }
 
     fn is_through(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The one API server of all trials. They take turns: each has its own objects in it.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -162,8 +162,16 @@ impl Cluster {
         self.server.kubectl(&["get", "csr", request, "-o", path], "").unwrap()
     }
 
-    pub fn await_approval(&self, request: &str) {
-        wait_for(request, PATIENCE, || self.decision(request) == "Approved").unwrap();
+    /// By that process, whose words are told where it does not come.
+    #[track_caller]
+    pub fn await_approval(&self, request: &str, mut by: Child) -> Child {
+        let waited = wait_for(request, PATIENCE, || self.decision(request) == "Approved");
+        if let Err(error) = waited {
+            // It may be over already.
+            let _ = by.kill();
+            panic!("{error}: {}", text(&by.wait_with_output().unwrap()));
+        }
+        by
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {

@@ -70,9 +70,9 @@ fn judging_changes_nothing(cluster: &Cluster) {
 fn both_waves(cluster: &Cluster) {
     expecting_worker(cluster);
     cluster.ask(&Asking::client("csr-client", WORKER));
-    let child =
-        cluster.command(&["csr", "--approve", "--wait", "60", "--output", "json"]).spawn().unwrap();
-    cluster.await_approval("csr-client");
+    let mut waiting = cluster.command(&["csr", "--approve", "--wait", "120", "--output", "json"]);
+    let child = waiting.spawn().unwrap();
+    let child = cluster.await_approval("csr-client", child);
     cluster.ask(&Asking::serving("csr-serving", WORKER, &["worker-1", "192.168.111.24"]));
     let output = child.wait_with_output().unwrap();
     let done = answer(&output, 0);

@@ -111,9 +111,13 @@ fn after_install(cluster: &Cluster) {
     assert!(shown.contains("After the install, the first hour ended"), "{shown}");
 }
 
-/// Somebody has to take away what is in a namespace.
+/// Somebody has to take away what is in a namespace, and is there once one is gone.
 fn namespaces(cluster: &Cluster) -> Running {
-    cluster.server.controllers("namespace", &[]).unwrap()
+    let running = cluster.server.controllers("namespace", &[]).unwrap();
+    let kubectl = |arguments: &[&str]| cluster.server.kubectl(arguments, "");
+    kubectl(&["create", "namespace", "first-of-all"]).unwrap();
+    kubectl(&["delete", "namespace", "first-of-all", "--timeout=120s"]).unwrap();
+    running
 }
 
 /// The namespace of the workload, once it is there.
