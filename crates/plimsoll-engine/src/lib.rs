@@ -19,6 +19,7 @@ mod verdict;
 
 use plimsoll_model::{Diagnosis, FactBase, Needs, Snapshot};
 
+pub use facts::Memory;
 pub use pack::{LoadError, Pack, PackFile, Role};
 pub use study::{Study, study};
 pub use suppress::Suppression;
@@ -29,25 +30,18 @@ pub fn needs(pack: &Pack) -> Needs {
 }
 
 pub fn diagnose(pack: &Pack, snapshot: &Snapshot) -> Diagnosis {
-    diagnose_accepting(pack, snapshot, &[])
+    examine(pack, snapshot, &[], None).1
 }
 
-/// As `diagnose`, with what the user knows of and accepts.
-pub fn diagnose_accepting(
-    pack: &Pack,
-    snapshot: &Snapshot,
-    suppressions: &[Suppression],
-) -> Diagnosis {
-    examine(pack, snapshot, suppressions).1
-}
-
-/// The diagnosis, and the facts that it rests on: plans are made of both.
+/// The diagnosis, and the facts that it rests on: plans are made of both. `suppressions` are what the user
+/// knows of and accepts; with a memory, only what it has not seen is read anew.
 pub fn examine(
     pack: &Pack,
     snapshot: &Snapshot,
     suppressions: &[Suppression],
+    memory: Option<&Memory>,
 ) -> (FactBase, Diagnosis) {
-    let (base, problems) = facts::extract(pack, snapshot);
+    let (base, problems) = facts::extract(pack, snapshot, memory);
     let states = rules::run(pack, &base);
     let grounded = ground::ground(pack, &base, &states);
     let explanation = plimsoll_causes::blame(&grounded.graph);

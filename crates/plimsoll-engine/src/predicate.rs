@@ -8,13 +8,15 @@
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use kube_cel::KubeCelExt;
 use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
+use kube_cel::cel::extractors::This;
 use kube_cel::cel::objects::{Key, Map};
-use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
+use kube_cel::cel::{Context, ExecutionError, FunctionContext, Program, Value as Cel};
 use plimsoll_model::Value;
+use regex::Regex;
 
 pub use words::{TELLING, Words, speaks};
 
@@ -258,7 +260,34 @@ pub fn root_context() -> Context<'static> {
     let mut context = Context::default().with_all();
     context.add_function("minutes", |n: i64| n.saturating_mul(60));
     context.add_function("hours", |n: i64| n.saturating_mul(3600));
+    context.add_function(
+        "matches",
+        |context: &FunctionContext, text: This<Arc<String>>, pattern: Arc<String>| {
+            matches(&pattern, &text.0).map_err(|error| context.error(error))
+        },
+    );
     context
+}
+
+/// Patterns of rules, compiled once: a rule is asked of every entity of its kind, and the interpreter
+/// would compile its pattern each time.
+static PATTERNS: LazyLock<RwLock<HashMap<String, Regex>>> = LazyLock::new(RwLock::default);
+/// Patterns are texts of rules; those that are made of facts must not fill the memory.
+const MAX_PATTERNS: usize = 1024;
+
+fn matches(pattern: &str, text: &str) -> Result<bool, String> {
+    let known = PATTERNS.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(regex) = known.get(pattern) {
+        return Ok(regex.is_match(text));
+    }
+    drop(known);
+    let regex = Regex::new(pattern).map_err(|e| format!("'{pattern}' is no pattern: {e}"))?;
+    let is_match = regex.is_match(text);
+    let mut known = PATTERNS.write().unwrap_or_else(PoisonError::into_inner);
+    if known.len() < MAX_PATTERNS {
+        known.insert(pattern.into(), regex);
+    }
+    Ok(is_match)
 }
 
 impl Predicate {
@@ -359,6 +388,16 @@ mod tests {
         let facts = [("since", Value::Int(100))];
         assert_eq!(eval("now - self.since >= minutes(15)", &facts), Truth::True);
         assert_eq!(eval("now - self.since >= hours(1)", &facts), Truth::False);
+    }
+
+    #[test]
+    fn a_pattern_is_asked_again_and_a_bad_one_is_unknown() {
+        let facts = [("name", Value::Text("worker-1".into()))];
+        for _ in 0..2 {
+            assert_eq!(eval("self.name.matches('^worker-[0-9]+$')", &facts), Truth::True);
+            assert_eq!(eval("self.name.matches('^master-')", &facts), Truth::False);
+            assert!(matches!(eval("self.name.matches('(')", &facts), Truth::Unknown(_)));
+        }
     }
 
     #[test]

@@ -15,8 +15,8 @@ pub struct Study {
 }
 
 /// The graph as it is, and as it would be if what is over counted as if it were still there.
-pub fn study(pack: &Pack, snapshot: &Snapshot) -> (Study, Study) {
-    let (base, _) = facts::extract(pack, snapshot);
+pub fn study(pack: &Pack, snapshot: &Snapshot, memory: &facts::Memory) -> (Study, Study) {
+    let (base, _) = facts::extract(pack, snapshot, Some(memory));
     let mut states = rules::run(pack, &base);
     let guarded = grounded(pack, &base, &states);
     let all = states.values_mut().flatten();

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use plimsoll_causes::baselines;
-use plimsoll_engine::{Pack, PackFile};
+use plimsoll_engine::{Memory, Pack, PackFile};
 use plimsoll_lab::corpus::{self, Scenario, Spec};
 use plimsoll_lab::fault::{Fault, parse_faults};
 use plimsoll_model::Diagnosis;
@@ -97,9 +97,9 @@ fn run(args: &Args) -> Result<bool> {
         bail!("no case fits");
     }
     let needs = plimsoll_engine::needs(&pack);
-    let reader = Reader::new(&needs);
+    let tools = Tools { pack: &pack, reader: Reader::new(&needs), memory: Memory::default() };
     let done: Vec<Result<Done>> =
-        specs.par_iter().map(|spec| one(&pack, &reader, &names, spec, args)).collect();
+        specs.par_iter().map(|spec| one(&tools, &names, spec, args)).collect();
     let mut rows = Vec::new();
     let mut unmade = 0;
     for found in done {
@@ -163,13 +163,21 @@ fn load(knowledge: &Path) -> Result<(Pack, Vec<Fault>)> {
     }
 }
 
-fn one(pack: &Pack, reader: &Reader, names: &Names, spec: &Spec<'_>, args: &Args) -> Result<Done> {
+/// Made once for all cases.
+struct Tools<'t> {
+    pack: &'t Pack,
+    reader: Reader<'t>,
+    memory: Memory,
+}
+
+fn one(tools: &Tools<'_>, names: &Names, spec: &Spec<'_>, args: &Args) -> Result<Done> {
+    let Tools { pack, reader, memory } = tools;
     let scenario = spec.make().with_context(|| format!("case {}", spec.number))?;
     if let Some(folder) = &args.write {
         plimsoll_lab::write_folder(&scenario.tree, &folder.join(spec.number.to_string()))?;
     }
     let snapshot = reader.read_tree("must-gather", &scenario.tree);
-    let diagnosis = plimsoll_engine::diagnose(pack, &snapshot);
+    let diagnosis = plimsoll_engine::examine(pack, &snapshot, &[], Some(memory)).1;
     let judgement = judge(names, &scenario.truth, scenario.evidence_left, &diagnosis);
     // Grounding twice more costs as much as the answer: every third case tells enough, where there
     // are many.
@@ -181,7 +189,7 @@ fn one(pack: &Pack, reader: &Reader, names: &Names, spec: &Spec<'_>, args: &Args
             wanted.sort();
             roots == wanted
         };
-        let (study, unguarded) = plimsoll_engine::study(pack, &snapshot);
+        let (study, unguarded) = plimsoll_engine::study(pack, &snapshot, memory);
         Ablations {
             no_onsets: right(study.roots_of(&baselines::without_onsets(&study.graph))),
             no_recovery: right(unguarded.roots_of(&unguarded.graph)),

@@ -34,7 +34,7 @@ fn tree(name: &str) -> Tree {
 
 fn examined(name: &str) -> (FactBase, Diagnosis) {
     let snapshot = READER.read_tree("must-gather", &tree(name));
-    plimsoll_engine::examine(&PACK, &snapshot, &[])
+    plimsoll_engine::examine(&PACK, &snapshot, &[], None)
 }
 
 fn root(repair: &str) -> Root {

@@ -32,7 +32,7 @@ fn snapshot(name: &str, tree: &Tree) -> Snapshot {
 }
 
 fn facts(snapshot: &Snapshot) -> FactBase {
-    plimsoll_engine::facts::extract(&PACK, snapshot).0
+    plimsoll_engine::facts::extract(&PACK, snapshot, None).0
 }
 
 fn broken() -> Tree {
@@ -93,7 +93,7 @@ fn a_thousand_names_in_a_log_hide_no_known_host() {
     }
     let last = log(&mut ["worker-1".to_string()].into_iter());
     tree.insert("try-99/.openshift_install.log".into(), last.into_bytes());
-    let (facts, problems) = plimsoll_engine::facts::extract(&PACK, &snapshot("x", &tree));
+    let (facts, problems) = plimsoll_engine::facts::extract(&PACK, &snapshot("x", &tree), None);
     let hosts: Vec<_> =
         facts.entities.iter().filter(|(id, _)| id.kind == "BareMetalHost").collect();
     assert!((500..600).contains(&hosts.len()), "{}", hosts.len());

@@ -34,7 +34,7 @@ fn accepting(snapshot: &plimsoll_model::Snapshot, states: &[StateRef]) -> Diagno
             until: "2999-12-31".parse().unwrap(),
         })
         .collect();
-    plimsoll_engine::diagnose_accepting(&support::PACK, snapshot, &list)
+    plimsoll_engine::examine(&support::PACK, snapshot, &list, None).1
 }
 
 fn active(d: &Diagnosis) -> Vec<StateRef> {

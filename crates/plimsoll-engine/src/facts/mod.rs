@@ -20,6 +20,7 @@ mod ignition;
 pub(crate) mod installer;
 pub mod logs;
 mod machine_config;
+mod memory;
 mod needs;
 mod networks;
 mod node_root;
@@ -41,6 +42,7 @@ use plimsoll_model::{Document, Entity, EntityId, FactBase, Snapshot, Value};
 use rayon::prelude::*;
 
 use absence::Lists;
+pub use memory::Memory;
 pub use needs::needs;
 use object::Object;
 pub use relations::Walk;
@@ -51,20 +53,34 @@ use crate::pack::Pack;
 type Facts = Vec<(EntityId, Entity)>;
 
 /// Facts of the whole snapshot, and what could not be understood, by source index.
-pub fn extract(pack: &Pack, snapshot: &Snapshot) -> (FactBase, Vec<(usize, Gap)>) {
+pub fn extract(
+    pack: &Pack,
+    snapshot: &Snapshot,
+    memory: Option<&Memory>,
+) -> (FactBase, Vec<(usize, Gap)>) {
+    let understood = |document: &Document| {
+        let object = Object::parse(snapshot, document).map_err(|error| {
+            let gap = Gap {
+                status: GapStatus::Unreadable,
+                what: document.path.to_string(),
+                why: error.to_string(),
+            };
+            (document.source, gap)
+        })?;
+        Ok(facts_of(&object))
+    };
+    if let Some(memory) = memory {
+        memory.look();
+    }
     let read: Vec<Result<Facts, (usize, Gap)>> = snapshot
         .documents
         .par_iter()
-        .map(|document| {
-            let object = Object::parse(snapshot, document).map_err(|error| {
-                let gap = Gap {
-                    status: GapStatus::Unreadable,
-                    what: document.path.to_string(),
-                    why: error.to_string(),
-                };
-                (document.source, gap)
-            })?;
-            Ok(facts_of(&object))
+        .map(|document| match memory {
+            None => understood(document),
+            Some(memory) => {
+                let source = snapshot.sources.get(document.source).map_or("", |of| &of.name);
+                memory.recall(source, document, || understood(document))
+            }
         })
         .collect();
 

@@ -1,7 +1,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use plimsoll_engine::{Pack, Suppression};
+use plimsoll_engine::{Memory, Pack, Suppression};
 use plimsoll_model::diagnosis::Verdict;
 use plimsoll_model::moves::Moves;
 use plimsoll_model::{Diagnosis, Needs};
@@ -21,7 +21,9 @@ pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
     let suppressions = crate::config::suppressions(args.config.as_deref())?;
     let pack = crate::knowledge::load(&args.pack)?;
     let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
-    let diagnosis = diagnosis(args, &pack, &needs, &suppressions)?;
+    let memory = args.follow.map(|_| Memory::default());
+    let brain = Brain { pack, needs, suppressions, memory };
+    let diagnosis = brain.diagnosis(args)?;
     if let Some(ShownEvidence::Root(number)) = args.evidence
         && number > diagnosis.roots.len()
     {
@@ -30,7 +32,7 @@ pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
     }
     print(&render(args, &diagnosis))?;
     match args.follow {
-        Some(seconds) => follow(args, &pack, &needs, &suppressions, diagnosis, seconds),
+        Some(seconds) => follow(args, &brain, diagnosis, seconds),
         None => Ok(outcome(&diagnosis)),
     }
 }
@@ -38,9 +40,7 @@ pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
 /// Again and again, until somebody stops it.
 fn follow(
     args: &Diagnose,
-    pack: &Pack,
-    needs: &Needs,
-    suppressions: &[Suppression],
+    brain: &Brain,
     mut before: Diagnosis,
     seconds: u64,
 ) -> Result<Outcome, Failure> {
@@ -54,7 +54,7 @@ fn follow(
     let mut blind = None;
     loop {
         std::thread::sleep(Duration::from_secs(seconds));
-        let now = diagnosis(args, pack, needs, suppressions)?;
+        let now = brain.diagnosis(args)?;
         if let Some(moves) = Moves::blind(&before, &now) {
             if blind != moves.blind {
                 show(&moves)?;
@@ -71,21 +71,28 @@ fn follow(
     }
 }
 
-fn diagnosis(
-    args: &Diagnose,
-    pack: &Pack,
-    needs: &Needs,
-    suppressions: &[Suppression],
-) -> Result<Diagnosis, Failure> {
-    let bar = (!args.talk.quiet && std::io::stderr().is_terminal()).then(Bar::new);
-    let progress: &dyn Progress = bar.as_ref().map_or(&NoProgress, |bar| bar);
-    let given = live::given(args, needs)?;
-    let read = plimsoll_sources::read_given(given, needs, progress);
-    if let Some(bar) = &bar {
-        bar.done();
+/// What does not change from one look to the next.
+struct Brain {
+    pack: Pack,
+    needs: Needs,
+    suppressions: Vec<Suppression>,
+    /// Of those who look more than once.
+    memory: Option<Memory>,
+}
+
+impl Brain {
+    fn diagnosis(&self, args: &Diagnose) -> Result<Diagnosis, Failure> {
+        let bar = (!args.talk.quiet && std::io::stderr().is_terminal()).then(Bar::new);
+        let progress: &dyn Progress = bar.as_ref().map_or(&NoProgress, |bar| bar);
+        let given = live::given(args, &self.needs)?;
+        let read = plimsoll_sources::read_given(given, &self.needs, progress);
+        if let Some(bar) = &bar {
+            bar.done();
+        }
+        let snapshot = read.map_err(|error| Failure::Unreadable(error.to_string()))?;
+        let memory = self.memory.as_ref();
+        Ok(plimsoll_engine::examine(&self.pack, &snapshot, &self.suppressions, memory).1)
     }
-    let snapshot = read.map_err(|error| Failure::Unreadable(error.to_string()))?;
-    Ok(plimsoll_engine::diagnose_accepting(pack, &snapshot, suppressions))
 }
 
 fn render(args: &Diagnose, diagnosis: &Diagnosis) -> String {

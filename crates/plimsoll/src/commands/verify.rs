@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use plimsoll_engine::{Pack, Suppression, explain};
+use plimsoll_engine::{Memory, Pack, Suppression, explain};
 use plimsoll_model::plan::Verification;
 use plimsoll_model::verify::{Criterion, Met, VERIFY_SCHEMA, Verified, Window};
 use plimsoll_model::{Diagnosis, FactBase, Needs};
@@ -30,7 +30,9 @@ pub fn run(args: &Verify) -> Result<Outcome, Failure> {
         None => Default::default(),
     };
     let wanted = Wanted { gone, after_install: args.after_install };
-    let watch = Watch { args, pack: &pack, needs: &needs, suppressions: &suppressions, wanted };
+    let memory = Memory::default();
+    let (pack, needs, suppressions) = (&pack, &needs, &suppressions[..]);
+    let watch = Watch { args, pack, needs, suppressions, memory, wanted };
     let is_live = live::sorted(&args.sources, &args.reach, args.now)?.live.is_some();
     if args.smoke && !is_live {
         let message = "--smoke needs a live cluster, such as kube:CONTEXT";
@@ -64,6 +66,7 @@ struct Watch<'w> {
     pack: &'w Pack,
     needs: &'w Needs,
     suppressions: &'w [Suppression],
+    memory: Memory,
     wanted: Wanted,
 }
 
@@ -86,7 +89,8 @@ impl Watch<'_> {
         }
         let snapshot = plimsoll_sources::read_given(given, self.needs, &NoProgress)
             .map_err(|error| Failure::Unreadable(error.to_string()))?;
-        let (base, diagnosis) = plimsoll_engine::examine(self.pack, &snapshot, self.suppressions);
+        let (base, diagnosis) =
+            plimsoll_engine::examine(self.pack, &snapshot, self.suppressions, Some(&self.memory));
         let criteria = verify::criteria(&base, &diagnosis, &self.wanted);
         Ok(Look { base, diagnosis, criteria })
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_act::{Api, Look, World};
-use plimsoll_engine::{Pack, Suppression};
+use plimsoll_engine::{Memory, Pack, Suppression};
 use plimsoll_live::{Live, Node, Request, Silent};
 use plimsoll_model::{Diagnosis, FactBase, Needs, Snapshot};
 use plimsoll_sources::{Given, NoProgress};
@@ -17,6 +17,8 @@ pub struct Site {
     pub pack: Pack,
     needs: Needs,
     suppressions: Vec<Suppression>,
+    /// Before every step all is looked at again, and most of it is as it was.
+    memory: Memory,
     sources: Vec<PathBuf>,
     reach: Reach,
     now: Option<jiff::Timestamp>,
@@ -28,7 +30,8 @@ impl Site {
         let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
         let suppressions = crate::config::suppressions(args.config.as_deref())?;
         let reach = args.reach.clone();
-        Ok(Self { pack, needs, suppressions, sources, reach, now: args.now })
+        let memory = Memory::default();
+        Ok(Self { pack, needs, suppressions, memory, sources, reach, now: args.now })
     }
 
     fn sorted(&self) -> Result<Sorted, Failure> {
@@ -74,7 +77,7 @@ impl Site {
     /// Facts and diagnosis of everything.
     pub fn examine(&self) -> Result<(FactBase, Diagnosis), Failure> {
         let snapshot = self.read(&self.needs, false)?;
-        Ok(plimsoll_engine::examine(&self.pack, &snapshot, &self.suppressions))
+        Ok(plimsoll_engine::examine(&self.pack, &snapshot, &self.suppressions, Some(&self.memory)))
     }
 
     /// The API for those who change something; `None` where no live cluster is among the sources.
@@ -102,6 +105,6 @@ impl World for Site {
     fn glance(&self) -> Result<FactBase, String> {
         let needs = Needs { signatures: Vec::new(), ..self.needs.clone() };
         let snapshot = self.read(&needs, true).map_err(|failure| failure.to_string())?;
-        Ok(plimsoll_engine::facts::extract(&self.pack, &snapshot).0)
+        Ok(plimsoll_engine::facts::extract(&self.pack, &snapshot, Some(&self.memory)).0)
     }
 }

@@ -204,7 +204,7 @@ fn logs_are_read(server: &ApiServer, begun: Time) {
 fn the_kubelet_is_who_its_certificate_says(kubelet: &RealKubelet) {
     let root = format!("node:{}", kubelet.root.display());
     let snapshot = READER.read(vec![Given::Path(root.into())], &NoProgress).unwrap();
-    let (base, _) = plimsoll_engine::facts::extract(&PACK, &snapshot);
+    let (base, _) = plimsoll_engine::facts::extract(&PACK, &snapshot, None);
     let node = &base.entities[&EntityId::cluster_scoped("Node", NODE)];
     let user = "system:node:master-0";
     assert_eq!(node.facts["kubeletUser"], Value::Text(user.into()));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use plimsoll_engine::{Pack, PackFile};
+use plimsoll_engine::{Memory, Pack, PackFile};
 use plimsoll_lab::Tree;
 use plimsoll_model::Diagnosis;
 use plimsoll_model::diagnosis::{Cluster, Confidence, StateRef};
@@ -23,6 +23,8 @@ pub static PACK: LazyLock<Pack> = LazyLock::new(|| {
 });
 
 pub static NEEDS: LazyLock<Needs> = LazyLock::new(|| plimsoll_engine::needs(&PACK));
+/// The files of a base are the same in a thousand cases.
+static MEMORY: LazyLock<Memory> = LazyLock::new(Memory::default);
 pub static READER: LazyLock<Reader> = LazyLock::new(|| Reader::new(&NEEDS));
 
 fn collect(root: &Path, folder: &Path, files: &mut Vec<PackFile>) {
@@ -51,7 +53,7 @@ pub fn checks() -> Vec<PackFile> {
 
 pub fn diagnose(tree: &Tree) -> Diagnosis {
     let snapshot = READER.read_tree("must-gather", tree);
-    plimsoll_engine::diagnose(&PACK, &snapshot)
+    plimsoll_engine::examine(&PACK, &snapshot, &[], Some(&MEMORY)).1
 }
 
 pub fn confirmed(diagnosis: &Diagnosis) -> BTreeSet<StateRef> {
