@@ -2,7 +2,7 @@
 //! as it was. The answer is the same as without.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plimsoll_model::Document;

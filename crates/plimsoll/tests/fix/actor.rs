@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// How often it looks.
-const PERIOD: Duration = Duration::from_millis(300);
+const PERIOD: Duration = Duration::from_secs(1);
 
 pub struct Actor {
     ended: Arc<AtomicBool>,

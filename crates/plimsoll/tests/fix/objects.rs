@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use http::Request;
+use kube::Client;
+use plimsoll_live::{Patience, Vantage};
 use serde_json::Value;
 
 use crate::actor::Kubectl;
@@ -14,36 +17,75 @@ use crate::site::case;
 pub type Objects = BTreeMap<String, Value>;
 
 /// Beside all custom ones. Leases and events are written by everybody all the time.
-const BUILT_IN: &str = "nodes,pods,configmaps,secrets,services,serviceaccounts,namespaces,\
-    persistentvolumeclaims,deployments.apps,daemonsets.apps,statefulsets.apps,replicasets.apps,\
-    certificatesigningrequests,mutatingwebhookconfigurations,validatingwebhookconfigurations,\
-    clusterroles,clusterrolebindings";
+const BUILT_IN: [&str; 17] = [
+    "/api/v1/nodes",
+    "/api/v1/pods",
+    "/api/v1/configmaps",
+    "/api/v1/secrets",
+    "/api/v1/services",
+    "/api/v1/serviceaccounts",
+    "/api/v1/namespaces",
+    "/api/v1/persistentvolumeclaims",
+    "/apis/apps/v1/deployments",
+    "/apis/apps/v1/daemonsets",
+    "/apis/apps/v1/statefulsets",
+    "/apis/apps/v1/replicasets",
+    "/apis/certificates.k8s.io/v1/certificatesigningrequests",
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+];
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 /// Bookkeeping of the server.
 const OF_THE_SERVER: [&str; 3] = ["resourceVersion", "managedFields", "generation"];
 
+/// Not with `kubectl`, which waits between its requests for so many kinds.
 pub fn all(hands: &Kubectl) -> Objects {
-    static KINDS: OnceLock<String> = OnceLock::new();
-    let kinds = KINDS.get_or_init(|| {
-        let names = hands.run(&["get", "crd", "-o", "name"]).unwrap();
-        let custom = names.lines().filter_map(|line| line.split_once('/'));
-        let kinds = custom.map(|(_, name)| name).chain([BUILT_IN]).collect::<Vec<_>>();
-        kinds.join(",")
-    });
-    let mut found = hands.json(&["get", kinds, "-A"]).unwrap();
-    let items = found["items"].as_array_mut().map(std::mem::take).unwrap();
-    assert!(!items.is_empty());
-    let named = |mut object: Value| {
-        let metadata = object["metadata"].as_object_mut().unwrap();
-        metadata.retain(|key, _| !OF_THE_SERVER.contains(&key.as_str()));
-        let text = |key: &str| metadata.get(key).and_then(Value::as_str).map(str::to_string);
-        let name = [text("namespace"), text("name")].into_iter().flatten().collect::<Vec<_>>();
-        let kind = object["kind"].as_str().unwrap();
-        (format!("{kind}/{}", name.join("/")), object)
-    };
-    let mut all: Objects = items.into_iter().map(named).collect();
-    // The server writes its own again where it was taken away with the case before.
-    all.remove("ConfigMap/kube-system/extension-apiserver-authentication");
-    all
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let vantage = Vantage { kubeconfig: Some(hands.0.clone()), ..Vantage::default() };
+        let client = plimsoll_live::client(&vantage, Patience::default()).await.unwrap();
+        let custom = listed(&client, DEFINITIONS).await;
+        let paths = custom.iter().map(|definition| {
+            let spec = &definition["spec"];
+            let mut versions = spec["versions"].as_array().unwrap().iter();
+            let stored = versions.find(|version| version["storage"] == true).unwrap();
+            let text = |value: &Value| value.as_str().unwrap().to_string();
+            let [group, version] = [&spec["group"], &stored["name"]].map(text);
+            format!("/apis/{group}/{version}/{}", text(&spec["names"]["plural"]))
+        });
+        let mut all = Objects::new();
+        for path in paths.chain(BUILT_IN.map(str::to_string)) {
+            all.extend(listed(&client, &path).await.into_iter().map(named));
+        }
+        assert!(!all.is_empty());
+        // The server writes its own again where it was taken away with the case before.
+        all.remove("ConfigMap/kube-system/extension-apiserver-authentication");
+        all
+    })
+}
+
+/// Items of a list, each with the kind that the list has for all.
+async fn listed(client: &Client, path: &str) -> Vec<Value> {
+    let request = Request::get(path).body(Vec::new()).unwrap();
+    let mut list: Value = client.request(request).await.unwrap();
+    let kind = list["kind"].as_str().unwrap().trim_end_matches("List").to_string();
+    let mut items = list["items"].as_array_mut().map(std::mem::take).unwrap();
+    for item in &mut items {
+        item["apiVersion"] = list["apiVersion"].clone();
+        item["kind"] = kind.clone().into();
+    }
+    items
+}
+
+fn named(mut object: Value) -> (String, Value) {
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    metadata.retain(|key, _| !OF_THE_SERVER.contains(&key.as_str()));
+    let text = |key: &str| metadata.get(key).and_then(Value::as_str).map(str::to_string);
+    let name = [text("namespace"), text("name")].into_iter().flatten().collect::<Vec<_>>();
+    let kind = object["kind"].as_str().unwrap();
+    (format!("{kind}/{}", name.join("/")), object)
 }
 
 /// `Kind/namespace/name /pointer` of every value that is not the same, or of the whole object.
