@@ -77,14 +77,27 @@ impl Target for ApiTarget<'_> {
         })
     }
 
+    fn is_still_kept(&self, step: &Step, kept: &Kept) -> Result<bool, Trouble> {
+        Ok(keep::kept(self, step.number, object(step)?)?.is_some_and(|now| now == *kept))
+    }
+
     fn undo(&self, step: &Step) -> Result<String, Trouble> {
         let object = object(step)?;
         let entity = object.entity();
         match &step.undo {
             Undo::Patch { operations } => {
                 let now = self.present(object)?;
-                if nothing_is_left(operations, &now) {
+                if is_other(object, &now) {
+                    return Err(Trouble::Stale(format!(
+                        "{entity} is another one than this plan changed"
+                    )));
+                }
+                if is_as_before(operations, &now) {
                     return Ok(format!("nothing of it is left in {entity}"));
+                }
+                if let Some(path) = taken_since(operations, &now) {
+                    let why = format!("{entity} has another {path} since, and is left as it is");
+                    return Err(Trouble::Stale(why));
                 }
                 let patch = locked(operations, &now);
                 self.api.patch(object, subresource(step), &patch, false).map_err(|trouble| {
@@ -131,11 +144,24 @@ fn subresource(step: &Step) -> Option<&str> {
     }
 }
 
-/// A mark that asks for something is taken off by whoever does it.
-fn nothing_is_left(undo: &[Value], now: &Value) -> bool {
+/// A mark that asks for something is taken off by whoever does it; and what was taken back already may be
+/// taken back again.
+fn is_as_before(undo: &[Value], now: &Value) -> bool {
     let mut changes = undo.iter().filter(|one| one["op"] != "test");
-    let absent = |one: &Value| one["path"].as_str().is_some_and(|path| now.pointer(path).is_none());
-    changes.all(|one| one["op"] == "remove" && absent(one))
+    changes.all(|one| applied(now, one))
+}
+
+/// A field that this plan removed and somebody else has set since: a patch cannot test that it is absent.
+fn taken_since<'u>(undo: &'u [Value], now: &Value) -> Option<&'u str> {
+    let paths = |op: &'static str| {
+        let all = undo.iter().filter(move |one| one["op"] == op);
+        all.filter_map(|one| one["path"].as_str())
+    };
+    let is_field = |path: &str| {
+        let parent = path.rsplit_once('/').and_then(|(parent, _)| now.pointer(parent));
+        parent.is_some_and(Value::is_object) && now.pointer(path).is_some()
+    };
+    paths("add").find(|path| is_field(path) && !paths("test").any(|tested| tested == *path))
 }
 
 /// With the resourceVersion that was just seen: whoever was faster wins, and this stops.
@@ -146,6 +172,12 @@ fn locked(operations: &[Value], now: &Value) -> Vec<Value> {
     let version = &metadata["resourceVersion"];
     patch.push(json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version}));
     patch
+}
+
+/// Of the same name, and not the one that the plan was made for.
+fn is_other(object: &Object, now: &Value) -> bool {
+    let uid = now.pointer("/metadata/uid").and_then(Value::as_str);
+    object.uid.is_some() && object.uid.as_deref() != uid
 }
 
 impl ApiTarget<'_> {
@@ -159,6 +191,19 @@ impl ApiTarget<'_> {
         found.ok_or_else(|| Trouble::Stale(format!("{} is gone", object.entity())))
     }
 
+    /// As it is in this moment, if it still is what the step was judged by: between the look and the act
+    /// somebody may have typed a name for minutes. What is sent is locked to this.
+    fn unchanged(&self, step: &Step, object: &Object) -> Result<Value, Trouble> {
+        let now = self.present(object)?;
+        match self.standing(step, object, Some(&now))? {
+            Standing::Ahead => Ok(now),
+            Standing::Done => {
+                Err(Trouble::Stale(format!("{} was changed by somebody else", object.entity())))
+            }
+            Standing::Elsewhere(why) => Err(Trouble::Stale(why)),
+        }
+    }
+
     /// Where the step stands, by what is there.
     fn standing(
         &self,
@@ -168,10 +213,6 @@ impl ApiTarget<'_> {
     ) -> Result<Standing, Trouble> {
         let entity = object.entity();
         let elsewhere = |why: String| Standing::Elsewhere(why);
-        let is_other = |now: &Value| {
-            let uid = now.pointer("/metadata/uid").and_then(Value::as_str);
-            object.uid.is_some() && object.uid.as_deref() != uid
-        };
         Ok(match (&step.action, now) {
             (Action::Create { .. }, None) => Standing::Ahead,
             (Action::Create { .. }, Some(now)) => {
@@ -183,12 +224,12 @@ impl ApiTarget<'_> {
             }
             (Action::Delete, None) => Standing::Done,
             // What its owner made again is another one.
-            (Action::Delete, Some(now)) if is_other(now) => Standing::Done,
+            (Action::Delete, Some(now)) if is_other(object, now) => Standing::Done,
             (Action::Delete, Some(now)) if now.pointer("/metadata/deletionTimestamp").is_some() => {
                 Standing::Done
             }
             (_, None) => elsewhere(format!("{entity} is gone")),
-            (_, Some(now)) if is_other(now) => {
+            (_, Some(now)) if is_other(object, now) => {
                 elsewhere(format!("{entity} is another one than the plan was made for"))
             }
             (Action::Patch { operations, .. }, Some(now)) => {
@@ -224,7 +265,7 @@ impl ApiTarget<'_> {
     fn send(&self, step: &Step, object: &Object, dry: bool) -> Result<Option<Value>, Trouble> {
         match &step.action {
             Action::Patch { subresource, operations } => {
-                let now = self.present(object)?;
+                let now = self.unchanged(step, object)?;
                 let patch = locked(operations, &now);
                 self.api.patch(object, subresource.as_deref(), &patch, dry).map(Some)
             }
@@ -242,8 +283,8 @@ impl ApiTarget<'_> {
                 if dry && matches!(content, Content::Maker { .. }) {
                     return Ok(None);
                 }
-                let mut now = self.present(object)?;
                 let made = self.made(content, object)?;
+                let mut now = self.unchanged(step, object)?;
                 for part in ["data", "stringData", "binaryData", "type"] {
                     if let Some(value) = made.get(part) {
                         now[part] = value.clone();
@@ -253,7 +294,7 @@ impl ApiTarget<'_> {
                 self.api.replace(object, &now, dry).map(Some)
             }
             Action::Delete => {
-                let now = self.present(object)?;
+                let now = self.unchanged(step, object)?;
                 self.api.delete(object, &now, dry).map(|()| None)
             }
             action => Err(Trouble::Failed(format!("{action:?} is no verb of the API"))),
@@ -289,5 +330,34 @@ fn identify(value: &mut Value, object: &Object) {
     }
     if !value["metadata"]["annotations"].is_object() {
         value["metadata"]["annotations"] = json!({});
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_that_was_removed_is_brought_back_only_where_nobody_set_it_since() {
+        let undo = [
+            json!({"op": "test", "path": "/spec/b", "value": 2}),
+            json!({"op": "add", "path": "/spec/b", "value": 1}),
+            json!({"op": "add", "path": "/spec/a", "value": 1}),
+        ];
+        let with = |spec: Value| json!({"spec": spec});
+        assert_eq!(taken_since(&undo, &with(json!({"b": 2}))), None);
+        assert_eq!(taken_since(&undo, &with(json!({"b": 2, "a": 7}))), Some("/spec/a"));
+        let into_list = [json!({"op": "add", "path": "/spec/list/0", "value": 1})];
+        assert_eq!(taken_since(&into_list, &with(json!({"list": [5]}))), None);
+        assert!(is_as_before(&undo, &with(json!({"b": 1, "a": 1}))), "taken back already");
+        assert!(!is_as_before(&undo, &with(json!({"b": 2}))));
+    }
+
+    #[test]
+    fn another_object_of_the_same_name_is_another_object() {
+        let object = Object { uid: Some("1".into()), ..Object::default() };
+        let with = |uid: &str| json!({"metadata": {"uid": uid}});
+        assert!(is_other(&object, &with("2")) && !is_other(&object, &with("1")));
+        assert!(!is_other(&Object::default(), &with("2")));
     }
 }

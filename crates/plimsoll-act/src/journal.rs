@@ -49,6 +49,14 @@ impl Journal {
         Ok(Self { file, entries: Vec::new(), clock })
     }
 
+    /// What one says that may be written at this moment.
+    pub fn read(folder: &Path) -> Result<Vec<Entry>, Unreadable> {
+        let path = folder.join(FILE);
+        let text = fs_err::read(&path)?;
+        let read = read_entries(&text).map(|(entries, _)| entries);
+        read.map_err(|line| Unreadable::Tampered { path, line })
+    }
+
     /// One that is there. A last line that was cut off in writing was never acted on, and goes.
     pub fn open(folder: &Path, clock: fn() -> Time) -> Result<Self, Unreadable> {
         let path = folder.join(FILE);

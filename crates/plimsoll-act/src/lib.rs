@@ -24,4 +24,4 @@ pub use make::{LOCALHOST_KUBECONFIG, LOCALHOST_MAKER, Made, Reads, make, makers}
 pub use node::{NodeTarget, read_file};
 pub use pretend::{Pretend, Things};
 pub use target::{Kept, Sight, Standing, Target, Targets, Trouble};
-pub use transaction::{Consent, Ended, Look, Pace, Transaction, World};
+pub use transaction::{Alone, Consent, Ended, Look, Pace, Transaction, Turn, World};

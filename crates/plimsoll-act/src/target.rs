@@ -65,6 +65,11 @@ pub trait Target {
     /// Does it, once, and says what became of it.
     fn act(&self, step: &Step) -> Result<String, Trouble>;
 
+    /// Whether what was kept is still as it was written down. Asked before it is brought back.
+    fn is_still_kept(&self, _step: &Step, _kept: &Kept) -> Result<bool, Trouble> {
+        Ok(true)
+    }
+
     /// Takes it back, unless somebody else changed it since.
     fn undo(&self, step: &Step) -> Result<String, Trouble>;
 }

@@ -42,6 +42,21 @@ pub trait Consent {
     fn wants_to_stop(&self) -> bool;
 }
 
+/// One writer at a time.
+pub trait Turn {
+    /// Who took it over meanwhile. Asked before every step and while it waits.
+    fn taken_by_another(&self) -> Option<String>;
+}
+
+/// Nobody else can be there.
+pub struct Alone;
+
+impl Turn for Alone {
+    fn taken_by_another(&self) -> Option<String> {
+        None
+    }
+}
+
 /// How long to wait, and how often to look.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
@@ -81,6 +96,7 @@ pub struct Transaction<'t> {
     pub targets: &'t dyn Targets,
     pub world: &'t dyn World,
     pub consent: &'t dyn Consent,
+    pub turn: &'t dyn Turn,
     pub log: &'t mut dyn Log,
     pub pace: Pace,
     pub break_glass: bool,
@@ -93,6 +109,8 @@ enum Halt {
     Stale(usize, String),
     Refused(usize, Vec<String>),
     Failed(usize, String),
+    /// Somebody wants nothing more to be changed by this session: the person, or another session.
+    Ended(usize, String),
     Unwritable(Unwritable),
 }
 
@@ -291,6 +309,8 @@ impl Transaction<'_> {
                 self.log.append(Event::Confirmed { step: number, name })?;
             }
         }
+        // Somebody may have thought about the name for long.
+        self.may_go_on(number)?;
         for kept in target.keep(step).map_err(|trouble| halt(number, trouble))? {
             let event = Event::Kept { step: number, place: kept.place, sha256: kept.sha256 };
             self.log.append(event)?;
@@ -338,21 +358,29 @@ impl Transaction<'_> {
     }
 
     fn may_go_on(&self, number: usize) -> Result<(), Halt> {
-        match self.consent.wants_to_stop() {
-            true => Err(Halt::Failed(number, "stopped by you".into())),
-            false => Ok(()),
+        self.told_to_end().map_or(Ok(()), |why| Err(Halt::Ended(number, why)))
+    }
+
+    fn told_to_end(&self) -> Option<String> {
+        if self.consent.wants_to_stop() {
+            return Some("stopped by you".into());
         }
+        let who: String = self.turn.taken_by_another()?.chars().take(12).collect();
+        Some(format!("another session took over: {who}"))
     }
 
     /// After the last step: well, and well for a while.
     fn verify(&mut self, before: &Diagnosis) -> Result<Ended, Unwritable> {
         let end = Instant::now() + self.pace.settle;
+        // One that is well and ill by turns comes to an end as well.
+        let last = end + self.pace.dwell.saturating_mul(2);
         let mut well_since: Option<Instant> = None;
         let mut bad_in_a_row = 0;
         loop {
             let judged = match self.world.look() {
                 Ok(look) => judge(before, &look.diagnosis, &self.plan.root),
-                Err(why) => plimsoll_repair::Judged { outcome: Outcome::Worse, says: why },
+                // What cannot be read is not known to be worse.
+                Err(says) => plimsoll_repair::Judged { outcome: Outcome::Stopped, says },
             };
             match judged.outcome {
                 Outcome::Fixed => {
@@ -365,7 +393,8 @@ impl Transaction<'_> {
                 _ => well_since = None,
             }
             bad_in_a_row = if judged.outcome == Outcome::Worse { bad_in_a_row + 1 } else { 0 };
-            let over = Instant::now() >= end && well_since.is_none();
+            let now = Instant::now();
+            let over = now >= last || (now >= end && well_since.is_none());
             match judged.outcome {
                 // Rollouts pass through states that look bad; what stays so is.
                 Outcome::Worse if over && bad_in_a_row > 1 => {
@@ -374,11 +403,19 @@ impl Transaction<'_> {
                 Outcome::Improved | Outcome::Unchanged if over => {
                     return self.ended(judged.outcome, judged.says);
                 }
+                Outcome::Stopped if over => {
+                    let says = format!("the cluster cannot be read: {}", judged.says);
+                    return self.ended(Outcome::Stopped, says);
+                }
+                Outcome::Fixed if over => {
+                    let says = "it is well, and does not stay so".to_string();
+                    return self.ended(Outcome::Improved, says);
+                }
                 Outcome::Fixed => {}
                 _ => self.consent.hears(&format!("not yet: {}", judged.says)),
             }
-            if self.consent.wants_to_stop() {
-                return self.ended(Outcome::Stopped, format!("stopped by you; {}", judged.says));
+            if let Some(why) = self.told_to_end() {
+                return self.ended(Outcome::Stopped, format!("{why}; {}", judged.says));
             }
             std::thread::sleep(self.pace.poll);
         }
@@ -392,10 +429,11 @@ impl Transaction<'_> {
     /// A step did not go. Is anything worse than before?
     fn stopped(&mut self, halt: Halt, before: &Diagnosis) -> Result<Ended, Unwritable> {
         let touched = Progress::of(self.log.entries()).touched();
+        let told_to_end = matches!(halt, Halt::Ended(..)) || self.consent.wants_to_stop();
         let (number, ended, why) = match halt {
             Halt::Stale(number, why) => (number, Some(Ended::Stale(why.clone())), vec![why]),
             Halt::Refused(number, why) => (number, Some(Ended::Refused(why.clone())), why),
-            Halt::Failed(number, why) => (number, None, vec![why]),
+            Halt::Failed(number, why) | Halt::Ended(number, why) => (number, None, vec![why]),
             Halt::Unwritable(error) => return Err(error),
         };
         let says = format!("step {number}: {}", why.join("; "));
@@ -406,6 +444,11 @@ impl Transaction<'_> {
             self.log.append(Event::Ended { outcome: Outcome::Untouched, says: says.clone() })?;
             return Ok(ended.unwrap_or(Ended::With(Outcome::Untouched, says)));
         }
+        // A rule that is broken does not stay so because a step went wrong.
+        if self.plan.break_glass_minutes.is_some() && !told_to_end {
+            self.consent.hears(&format!("{says}; taking it back"));
+            return self.roll_back();
+        }
         let worse = |look: Result<Look, String>| match look {
             Ok(look) => {
                 let judged = judge(before, &look.diagnosis, &self.plan.root);
@@ -414,7 +457,7 @@ impl Transaction<'_> {
             Err(_) => None,
         };
         // Who stops it wants nothing more to be changed. And once may be chance.
-        if !self.consent.wants_to_stop() && worse(self.world.look()).is_some() {
+        if !told_to_end && worse(self.world.look()).is_some() {
             std::thread::sleep(self.pace.poll);
             if let Some(why) = worse(self.world.look()) {
                 return self.roll_back_from(&format!("{says}; {why}"));

@@ -8,7 +8,8 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use plimsoll_act::{
-    Consent, Ended, Kept, Log, Pretend, Sight, Target, Targets, Transaction, Trouble, Unwritable,
+    Alone, Consent, Ended, Kept, Log, Look, Pretend, Sight, Standing, Target, Targets, Transaction,
+    Trouble, Turn, Unwritable, World,
 };
 use plimsoll_model::plan::{Plan, Step};
 use plimsoll_model::session::{Entry, Event, Outcome};
@@ -91,6 +92,7 @@ fn live(
         targets: &targets,
         world: &world,
         consent: &Yes,
+        turn: &Alone,
         log: &mut log,
         pace: pace(),
         break_glass: false,
@@ -146,7 +148,9 @@ fn killed_before_any_line_or_act_it_goes_all_the_way_back() {
             for again in [2, 5, 9] {
                 live(&plan, &pretend, &mut entries, (Some(again), None), true, false);
             }
-            live(&plan, &pretend, &mut entries, (None, None), true, false);
+            let ended = live(&plan, &pretend, &mut entries, (None, None), true, false);
+            let back = matches!(ended, Some(Ended::With(Outcome::RolledBack, _)));
+            assert!(back, "{kill:?}: {ended:?}");
             same(&pretend);
         }
     }
@@ -211,6 +215,7 @@ fn a_journal_that_cannot_be_written_stops_it_before_the_act() {
         targets: &pretend,
         world: &Body { pretend: &pretend, plan: &plan, gets_worse: false },
         consent: &Yes,
+        turn: &Alone,
         log: &mut log,
         pace: pace(),
         break_glass: false,
@@ -271,6 +276,7 @@ fn broken(pretend: &Pretend, plan: &Plan, entries: &mut Vec<Entry>, now: i64) ->
         targets: &targets,
         world: &world,
         consent: &Leaves,
+        turn: &Alone,
         log: &mut log,
         pace: pace(),
         break_glass: true,
@@ -329,6 +335,7 @@ fn broken_and_left(pretend: &Pretend, plan: &Plan, entries: &mut Vec<Entry>) -> 
         targets: &targets,
         world: &world,
         consent: &Leaves,
+        turn: &Alone,
         log: &mut log,
         pace: pace(),
         break_glass: true,
@@ -337,4 +344,139 @@ fn broken_and_left(pretend: &Pretend, plan: &Plan, entries: &mut Vec<Entry>) -> 
     let ended = transaction.apply().unwrap();
     LEAVES.with(|leaves| leaves.set(false));
     ended
+}
+
+/// As `Pretend`, and one act does not work.
+struct Failing<'a> {
+    inner: &'a Pretend,
+    step: usize,
+}
+
+impl Targets for Failing<'_> {
+    fn of(&self, _: &Step) -> Result<&dyn Target, Trouble> {
+        Ok(self)
+    }
+}
+
+impl Target for Failing<'_> {
+    fn look(&self, step: &Step) -> Result<Sight, Trouble> {
+        self.inner.look(step)
+    }
+    fn rehearse(&self, step: &Step) -> Result<(), Trouble> {
+        self.inner.rehearse(step)
+    }
+    fn keep(&self, step: &Step) -> Result<Vec<Kept>, Trouble> {
+        self.inner.keep(step)
+    }
+    fn act(&self, step: &Step) -> Result<String, Trouble> {
+        match step.number == self.step {
+            true => Err(Trouble::Failed("it does not work".into())),
+            false => self.inner.act(step),
+        }
+    }
+    fn undo(&self, step: &Step) -> Result<String, Trouble> {
+        self.inner.undo(step)
+    }
+}
+
+#[test]
+fn a_rule_does_not_stay_broken_because_a_later_step_fails() {
+    let plan = Plan { break_glass_minutes: Some(30), ..plan() }.sealed();
+    for step in 2..=plan.steps.len() {
+        let (pretend, mut entries) = (pretend(), Vec::new());
+        let mut log = Clocked { entries: &mut entries, now: 0 };
+        let mut transaction = Transaction {
+            plan: &plan,
+            targets: &Failing { inner: &pretend, step },
+            world: &Body { pretend: &pretend, plan: &plan, gets_worse: false },
+            consent: &Leaves,
+            turn: &Alone,
+            log: &mut log,
+            pace: pace(),
+            break_glass: true,
+            by: "test".into(),
+        };
+        let ended = transaction.apply().unwrap();
+        assert!(matches!(ended, Ended::With(Outcome::RolledBack, _)), "{step}: {ended:?}");
+        same(&pretend);
+    }
+}
+
+/// It is ours for so many looks.
+struct TakenOver(Cell<usize>);
+
+impl Turn for TakenOver {
+    fn taken_by_another(&self) -> Option<String> {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(1));
+        (left == 0).then(|| "somebody-else".into())
+    }
+}
+
+#[test]
+fn whoever_is_not_the_only_writer_any_more_does_nothing_more() {
+    let plan = plan();
+    let mut stopped = 0;
+    for looks in 0..20 {
+        let (pretend, mut entries) = (pretend(), Vec::new());
+        let mut log = DyingLog { entries: &mut entries, lives: None };
+        let mut transaction = Transaction {
+            plan: &plan,
+            targets: &pretend,
+            world: &Body { pretend: &pretend, plan: &plan, gets_worse: false },
+            consent: &Yes,
+            turn: &TakenOver(Cell::new(looks)),
+            log: &mut log,
+            pace: pace(),
+            break_glass: false,
+            by: "test".into(),
+        };
+        let ended = transaction.apply().unwrap();
+        let Ended::With(Outcome::Stopped | Outcome::Untouched, says) = &ended else { continue };
+        stopped += 1;
+        assert!(says.contains("another session took over: somebody-els"), "{says}");
+        let undone = entries.iter().any(|one| matches!(one.event, Event::IntendsUndo { .. }));
+        assert!(!undone, "what another one may be working on is left alone");
+    }
+    assert!(stopped > plan.steps.len(), "{stopped}");
+}
+
+/// After the last step nobody can say how the cluster is.
+struct Silenced<'a>(Body<'a>, Cell<usize>);
+
+impl World for Silenced<'_> {
+    fn look(&self) -> Result<Look, String> {
+        self.1.set(self.1.get() + 1);
+        match self.1.get() {
+            1 => self.0.look(),
+            _ => Err("no answer".into()),
+        }
+    }
+    fn glance(&self) -> Result<plimsoll_model::FactBase, String> {
+        self.0.glance()
+    }
+}
+
+#[test]
+fn a_cluster_that_cannot_be_read_is_not_called_worse() {
+    let plan = plan();
+    let (pretend, mut entries) = (pretend(), Vec::new());
+    let mut log = DyingLog { entries: &mut entries, lives: None };
+    let body = Body { pretend: &pretend, plan: &plan, gets_worse: false };
+    let mut transaction = Transaction {
+        plan: &plan,
+        targets: &pretend,
+        world: &Silenced(body, Cell::new(0)),
+        consent: &Yes,
+        turn: &Alone,
+        log: &mut log,
+        pace: pace(),
+        break_glass: false,
+        by: "test".into(),
+    };
+    let ended = transaction.apply().unwrap();
+    let Ended::With(Outcome::Stopped, says) = &ended else { panic!("{ended:?}") };
+    assert!(says.contains("cannot be read: no answer"), "{says}");
+    assert!(plan.steps.iter().all(|step| pretend.look(step).unwrap().standing == Standing::Done
+        || matches!(step.action, plimsoll_model::plan::Action::Wait)));
 }

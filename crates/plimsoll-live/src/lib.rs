@@ -131,7 +131,12 @@ impl Live {
         let connection = match &request.cluster {
             Some(wish) => {
                 progress.say("the way to the API");
-                match runtime.block_on(api::connect(wish, request.patience, deadline)) {
+                match runtime.block_on(api::connect(
+                    wish,
+                    request.patience,
+                    deadline,
+                    api::Purpose::Read,
+                )) {
                     Ok(connection) => Ok(Some(connection)),
                     Err(unusable) if request.has_others => Err(unusable),
                     Err(unusable) => {

@@ -17,6 +17,7 @@ use plimsoll_sources::plain;
 use plimsoll_yaml::{Kind, Limits, Node, parse};
 
 use crate::exit::Failure;
+use crate::files::read_text;
 
 /// What is read of a file with a password.
 const LONGEST_SECRET: usize = 4096;
@@ -24,7 +25,7 @@ const LONGEST_SECRET: usize = 4096;
 pub fn targets(file: &Path) -> Result<Vec<Target>, Failure> {
     let shown = file.display();
     let refused = |line: u32, why: &str| Failure::Unreadable(format!("{shown}:{line}: {why}"));
-    let text = std::fs::read_to_string(file)
+    let text = read_text(file)
         .map_err(|error| Failure::Unreadable(format!("cannot read {shown}: {}", plain(&error))))?;
     let node = parse(&text, &Limits::OBJECT)
         .map_err(|error| Failure::Unreadable(format!("cannot read {shown}: {error}")))?;
@@ -92,6 +93,5 @@ fn environment(variable: &str) -> Option<String> {
 /// A file that is named from another one.
 fn beside(file: &Path, named: &str) -> Result<String, String> {
     let path = file.parent().unwrap_or(Path::new("")).join(named);
-    std::fs::read_to_string(&path)
-        .map_err(|error| format!("cannot read {}: {}", path.display(), plain(&error)))
+    read_text(&path).map_err(|error| format!("cannot read {}: {}", path.display(), plain(&error)))
 }

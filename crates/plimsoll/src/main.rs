@@ -8,6 +8,7 @@ mod config;
 mod consumed;
 mod documents;
 mod exit;
+mod files;
 mod fixing;
 mod knowledge;
 mod live;

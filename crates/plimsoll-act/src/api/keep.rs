@@ -2,8 +2,9 @@
 //! written over.
 
 use std::io::Write;
+use std::path::Path;
 
-use fs_err::OpenOptions;
+use fs_err::{File, OpenOptions};
 use plimsoll_model::EntityId;
 use plimsoll_model::plan::{Object, Step, sha256};
 use serde_json::{Value, json};
@@ -16,32 +17,58 @@ use crate::target::{Kept, Trouble};
 const OF_THE_SERVER: [&str; 6] =
     ["resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink"];
 
+/// On the copy of a Secret: of what, of which type, and in which session.
+const KEPT_OF: &str = "plimsoll.io/kept-of";
+const KEPT_TYPE: &str = "plimsoll.io/kept-type";
+const KEPT_BY: &str = "plimsoll.io/plan";
+
 pub fn in_file(
     target: &ApiTarget,
     number: usize,
     object: &Object,
     now: &Value,
 ) -> Result<Kept, Trouble> {
-    let name = file_name(number, &object.entity());
-    let path = target.kept.join(&name);
-    let failed =
-        |error: std::io::Error| Trouble::Failed(format!("what is there cannot be kept: {error}"));
+    let path = target.kept.join(file_name(number, &object.entity()));
     let text = format!("{now:#}\n");
+    write_once(&path, text.as_bytes())
+        .map_err(|error| Trouble::Failed(format!("what is there cannot be kept: {error}")))?;
+    let lost = || Trouble::Failed(format!("the copy of {} cannot be read again", object.entity()));
+    kept(target, number, object)?.ok_or_else(lost)
+}
+
+/// Whole or not at all. Of a step that is tried again the first copy is the one that counts.
+fn write_once(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let part = path.with_extension("part");
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
+    options.write(true).create(true).truncate(true);
     private(&mut options);
-    match options.open(&path) {
-        Ok(mut file) => {
-            file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        }
-        // Of a step that is tried again: the first copy is the one that counts.
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(failed(error)),
+    let mut file = options.open(&part)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    // Unlike a rename, a link never takes the place of what is there.
+    match fs_err::hard_link(&part, path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
     }
-    let read = fs_err::read(&path).map_err(failed)?;
-    serde_json::from_slice::<Value>(&read)
-        .map_err(|_| Trouble::Failed(format!("the copy {name} cannot be read again")))?;
-    Ok(Kept { place: format!("kept/{name}"), sha256: sha256(&read) })
+    fs_err::remove_file(&part)?;
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// The copy that this session made for a step, as it is now.
+pub fn kept(target: &ApiTarget, number: usize, object: &Object) -> Result<Option<Kept>, Trouble> {
+    if object.kind == "Secret" {
+        let copy = copy_of(target, number, object);
+        let found = target.api.get(&copy)?;
+        return Ok(found.map(|found| Kept {
+            place: copy.entity().to_string(),
+            sha256: sha256(found["data"].to_string().as_bytes()),
+        }));
+    }
+    let name = file_name(number, &object.entity());
+    let Ok(bytes) = fs_err::read(target.kept.join(&name)) else { return Ok(None) };
+    let is_whole = serde_json::from_slice::<Value>(&bytes).is_ok();
+    let kept = Kept { place: format!("kept/{name}"), sha256: sha256(&bytes) };
+    Ok(is_whole.then_some(kept))
 }
 
 fn file_name(number: usize, entity: &EntityId) -> String {
@@ -61,8 +88,14 @@ pub fn in_cluster(
     now: &Value,
 ) -> Result<Kept, Trouble> {
     let copy = copy_of(target, number, object);
-    let kept = match target.api.get(&copy)? {
-        Some(kept) => kept,
+    match target.api.get(&copy)? {
+        Some(kept) => {
+            let of = |key: &str| kept["metadata"]["annotations"][key].as_str();
+            if of(KEPT_BY) != Some(&target.session) || of(KEPT_OF) != Some(&object.name) {
+                let why = format!("{} exists, and is no copy of this session", copy.entity());
+                return Err(Trouble::Failed(why));
+            }
+        }
         None => {
             let mut value = json!({
                 "type": "Opaque",
@@ -70,18 +103,18 @@ pub fn in_cluster(
                 "metadata": {
                     "labels": {"plimsoll.io/kept": "true"},
                     "annotations": {
-                        "plimsoll.io/kept-of": object.name,
-                        "plimsoll.io/kept-type": now["type"],
-                        "plimsoll.io/plan": target.session,
+                        KEPT_OF: object.name,
+                        KEPT_TYPE: now["type"],
+                        KEPT_BY: target.session,
                     },
                 },
             });
             identify(&mut value, &copy);
-            target.api.create(&copy, &value, false)?
+            target.api.create(&copy, &value, false)?;
         }
-    };
-    let data = kept.get("data").cloned().unwrap_or_default();
-    Ok(Kept { place: copy.entity().to_string(), sha256: sha256(data.to_string().as_bytes()) })
+    }
+    let lost = || Trouble::Failed(format!("the copy of {} is gone", object.entity()));
+    kept(target, number, object)?.ok_or_else(lost)
 }
 
 fn copy_of(target: &ApiTarget, number: usize, object: &Object) -> Object {
@@ -105,7 +138,7 @@ pub fn restore(target: &ApiTarget, step: &Step, object: &Object) -> Result<Strin
             return Err(Trouble::Failed(format!("the copy of {entity} is gone")));
         };
         let of = |key: &str| kept["metadata"]["annotations"][key].clone();
-        let mut value = json!({"data": kept["data"], "type": of("plimsoll.io/kept-type")});
+        let mut value = json!({"data": kept["data"], "type": of(KEPT_TYPE)});
         identify(&mut value, object);
         return put(target, object, now, value, step);
     }
@@ -113,10 +146,28 @@ pub fn restore(target: &ApiTarget, step: &Step, object: &Object) -> Result<Strin
     let text = fs_err::read(&path).map_err(|error| Trouble::Failed(error.to_string()))?;
     let mut value: Value =
         serde_json::from_slice(&text).map_err(|error| Trouble::Failed(error.to_string()))?;
-    if let Some(metadata) = value["metadata"].as_object_mut() {
+    without_bookkeeping(&mut value);
+    put(target, object, now, value, step)
+}
+
+/// But for the bookkeeping of the server.
+fn is_the_same(now: &Value, kept: &Value) -> bool {
+    let content = |object: &Value| {
+        let mut object = object.clone();
+        if let Some(fields) = object.as_object_mut() {
+            // The status is written by others all the time.
+            fields.remove("status");
+        }
+        without_bookkeeping(&mut object);
+        object
+    };
+    content(now) == content(kept)
+}
+
+fn without_bookkeeping(object: &mut Value) {
+    if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.retain(|key, _| !OF_THE_SERVER.contains(&key.as_str()));
     }
-    put(target, object, now, value, step)
 }
 
 fn put(
@@ -132,6 +183,8 @@ fn put(
             target.api.create(object, &value, false)?;
             Ok(format!("{entity} is there again"))
         }
+        // It was taken back already, and the line that says so was not written any more.
+        Some(now) if is_the_same(&now, &value) => Ok(format!("{entity} is there again")),
         Some(now) => {
             let mark = now.pointer(super::MARK_POINTER).and_then(Value::as_str);
             if mark != Some(&target.mark(step)) {

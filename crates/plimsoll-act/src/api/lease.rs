@@ -1,22 +1,29 @@
 //! One writer at a time, whoever started it and from wherever: a Lease in the cluster.
 
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
 use plimsoll_model::Time;
 use plimsoll_model::plan::Object;
 use serde_json::{Value, json};
 
 use super::Api;
 use crate::target::Trouble;
+use crate::transaction::Turn;
 
 const NAMESPACE: &str = "kube-system";
 const NAME: &str = "plimsoll-fix";
 /// After this, a holder that was not heard of is taken for dead.
 const SECONDS: i64 = 120;
+/// Renewed well before that.
+const RENEWED_AFTER: Duration = Duration::from_secs(30);
 
 /// Held until it is given back. A process that is killed leaves it until it runs out.
 pub struct Lease<'a> {
     api: &'a Api,
     holder: String,
     clock: fn() -> Time,
+    renewed: Cell<Instant>,
 }
 
 /// Who else is at work.
@@ -39,14 +46,14 @@ fn object() -> Object {
 }
 
 impl<'a> Lease<'a> {
-    /// `holder` is the session: one that is gone on with has its own lease already.
+    /// `holder` is the session where it is: one that is gone on with there has its own lease already.
     pub fn take(api: &'a Api, holder: &str, clock: fn() -> Time) -> Result<Self, Held> {
-        let lease = Self { api, holder: holder.into(), clock };
+        let lease = Self { api, holder: holder.into(), clock, renewed: Cell::new(Instant::now()) };
         lease.renew()?;
         Ok(lease)
     }
 
-    pub fn renew(&self) -> Result<(), Held> {
+    fn renew(&self) -> Result<(), Held> {
         let now = (self.clock)();
         let time = now.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
         let spec = json!({
@@ -72,7 +79,21 @@ impl<'a> Lease<'a> {
                 self.api.replace(&object, &found, false).map_err(lost_race)?;
             }
         }
+        self.renewed.set(Instant::now());
         Ok(())
+    }
+}
+
+impl Turn for Lease<'_> {
+    /// An API that does not answer gives it to nobody else either.
+    fn taken_by_another(&self) -> Option<String> {
+        if self.renewed.get().elapsed() < RENEWED_AFTER {
+            return None;
+        }
+        match self.renew() {
+            Err(Held::By(who)) => Some(who),
+            Ok(()) | Err(Held::Trouble(_)) => None,
+        }
     }
 }
 

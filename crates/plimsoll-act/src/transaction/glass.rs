@@ -42,6 +42,8 @@ impl Transaction<'_> {
                 let says = format!("left as it is: take it back before {until}");
                 return self.ended(Outcome::Stopped, says);
             }
+            // Whoever takes over, this is taken back at its time.
+            self.turn.taken_by_another();
             std::thread::sleep(self.pace.poll.min(left));
         }
         self.consent.hears("its time is over; taking it back");

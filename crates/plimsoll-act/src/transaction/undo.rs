@@ -1,12 +1,12 @@
 //! Back to where it was, last step first. What somebody else changed since is left as it is, and told.
 
-use plimsoll_model::plan::{Action, Undo};
+use plimsoll_model::plan::{Action, Step, Undo};
 use plimsoll_model::session::{Event, Outcome};
 
 use super::history::Progress;
 use super::{Ended, Transaction};
 use crate::journal::Unwritable;
-use crate::target::Standing;
+use crate::target::{Kept, Standing, Target, Trouble};
 
 impl Transaction<'_> {
     pub fn roll_back(&mut self) -> Result<Ended, Unwritable> {
@@ -41,10 +41,16 @@ impl Transaction<'_> {
             let result = match undone {
                 // It was only going to be done.
                 Ok((_, Standing::Ahead)) => Ok("it was not done".to_string()),
-                Ok((target, _)) => {
-                    self.log.append(Event::IntendsUndo { step: number })?;
-                    target.undo(step)
-                }
+                Ok((target, _)) => match self.changed_copy(target, step) {
+                    Ok(None) => {
+                        self.log.append(Event::IntendsUndo { step: number })?;
+                        target.undo(step)
+                    }
+                    Ok(Some(place)) => Err(Trouble::Failed(format!(
+                        "the copy {place} is not what was written down, and is not brought back"
+                    ))),
+                    Err(trouble) => Err(trouble),
+                },
                 Err(trouble) => Err(trouble),
             };
             match result {
@@ -61,5 +67,22 @@ impl Transaction<'_> {
             false => (Outcome::PartlyRolledBack, format!("left: {}", left.join("; "))),
         };
         self.ended(outcome, says)
+    }
+
+    /// Where the copy lies that a step would be taken back by, if somebody changed it since.
+    fn changed_copy(&self, target: &dyn Target, step: &Step) -> Result<Option<String>, Trouble> {
+        if step.undo != Undo::Restore {
+            return Ok(None);
+        }
+        let kept = self.log.entries().iter().rev().find_map(|entry| match &entry.event {
+            Event::Kept { step: of, place, sha256 } if *of == step.number => {
+                Some(Kept { place: place.clone(), sha256: sha256.clone() })
+            }
+            _ => None,
+        });
+        match kept {
+            Some(kept) if !target.is_still_kept(step, &kept)? => Ok(Some(kept.place)),
+            _ => Ok(None),
+        }
     }
 }

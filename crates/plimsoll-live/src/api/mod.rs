@@ -28,7 +28,7 @@ use serde_json::Value;
 pub use ask::{Deadline, Patience};
 pub use authorities::authorities;
 pub use rbac::manifests;
-pub use vantage::{Cluster, Connection, Unusable, Vantage, client, connect, place};
+pub use vantage::{Cluster, Connection, Purpose, Unusable, Vantage, client, connect, place};
 
 use crate::Progress;
 use crate::archive::Out;

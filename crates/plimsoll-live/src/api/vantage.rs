@@ -73,10 +73,18 @@ impl Way {
     }
 }
 
+/// What the API is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Read,
+    Change,
+}
+
 pub async fn connect(
     wish: &Vantage,
     patience: Patience,
     deadline: Deadline,
+    purpose: Purpose,
 ) -> Result<Connection, Unusable> {
     let limit = || ANSWER.min(patience.request).min(deadline.left());
     let usual = usual(wish).await;
@@ -100,7 +108,11 @@ pub async fn connect(
         }
         Err(missing) => Some(missing),
     };
-    let local = local(&wish.roots).await;
+    // Who changes something means the cluster that was named or is usual, and no other one.
+    let local = match purpose {
+        Purpose::Change if missing.is_none() => Vec::new(),
+        _ => local(&wish.roots).await,
+    };
     if let Some(missing) = missing
         && (local.is_empty() || wish.context.is_some() || wish.kubeconfig.is_some())
     {
@@ -127,10 +139,12 @@ pub async fn connect(
     Ok(connection)
 }
 
-/// The API for those who do more than read, by the same ways. One that does not answer is an error here:
+/// The API for those who do more than read, by the same ways but for the node's own: those are of an
+/// administrator, and maybe of another cluster. One that does not answer is an error here:
 /// nothing can be done without it.
 pub async fn client(vantage: &Vantage, patience: Patience) -> Result<kube::Client, Unusable> {
-    let connection = connect(vantage, patience, Deadline::after(patience.budget)).await?;
+    let deadline = Deadline::after(patience.budget);
+    let connection = connect(vantage, patience, deadline, Purpose::Change).await?;
     if let Some(cluster) = connection.cluster {
         return Ok(cluster.client);
     }

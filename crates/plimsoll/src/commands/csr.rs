@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::args::{Csr, DataOutput};
 use crate::exit::{Failure, Outcome};
+use crate::files::read_text;
 use crate::live::{self, Sorted};
 use crate::output::{note, print, text_options};
 
@@ -73,7 +74,7 @@ fn is_api_alone(request: &Request) -> bool {
 
 fn expected_nodes(file: &Path) -> Result<Vec<Expected>, Failure> {
     let shown = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| {
+    let text = read_text(file).map_err(|error| {
         Failure::Unreadable(format!("cannot read {shown}: {}", plimsoll_sources::plain(&error)))
     })?;
     expected::parse(&text).map_err(|wrong| {
@@ -216,8 +217,15 @@ impl Session<'_> {
             }
             self.await_certificates().await;
         }
-        let last = self.look().await?;
         let done: Vec<Judged> = self.done.values().cloned().collect();
+        let last = match self.look().await {
+            // What was approved is told, whatever became of the cluster since.
+            Err(failure) if !done.is_empty() => {
+                let gaps = vec![failure.to_string()];
+                Looked { now: live::clock(), requests: Vec::new(), gaps }
+            }
+            looked => looked?,
+        };
         let pending = last.requests.into_iter().map(|(_, judged)| judged);
         let is_new = |one: &Judged| !done.iter().any(|known| known.uid == one.uid);
         let all = pending.filter(is_new).chain(done.clone()).collect();

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_act::{Api, Ended, Held, Lease, Log, Pace, Transaction, missing_rights};
+use plimsoll_act::{Alone, Api, Ended, Held, Lease, Log, Pace, Transaction, Turn, missing_rights};
 use plimsoll_model::diagnosis::Diagnosis;
-use plimsoll_model::plan::{Permission, Plan, Target};
+use plimsoll_model::plan::{Object, Permission, Plan, Target};
 use plimsoll_model::session::{Event, Outcome as Became, SESSION_SCHEMA, Session};
 use plimsoll_repair::{Answers, Choice, Observed, Unplanned};
 
@@ -193,13 +193,16 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
         return refused(args, &["another 'plimsoll fix' is at work on this machine".into()]);
     };
     let api = site.connect()?;
+    if let Some(why) = of_another_cluster(api.as_ref(), &plan) {
+        return refused(args, &[why]);
+    }
     if let Some(api) = &api {
         let missing = missing_rights(api, &plan).map_err(|t| Failure::Unreadable(t.to_string()))?;
         if !missing.is_empty() {
             return refused(args, &missing.iter().map(lacking).collect::<Vec<_>>());
         }
     }
-    let _lease = match lease(api.as_ref(), &plan) {
+    let lease = match lease(api.as_ref(), &plan, state)? {
         Ok(lease) => lease,
         Err(why) => return refused(args, &[why]),
     };
@@ -210,7 +213,37 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
         return refused(args, &missing);
     }
     let begun = state.begin(&plan, live::clock)?;
-    carry_out(args, site, api.as_ref(), begun, false)
+    carry_out(args, site, (api.as_ref(), lease.as_ref()), begun, false)
+}
+
+/// A plan is for the cluster that it was made from, whatever the kubeconfig names today. What cannot be
+/// told is no yes.
+fn of_another_cluster(api: Option<&Api>, plan: &Plan) -> Option<String> {
+    let api = api?;
+    let version = Object {
+        group: "config.openshift.io".into(),
+        version: "v1".into(),
+        plural: "clusterversions".into(),
+        kind: "ClusterVersion".into(),
+        name: "version".into(),
+        ..Object::default()
+    };
+    let found = match api.get(&version) {
+        Ok(found) => found.unwrap_or_default(),
+        Err(trouble) => return Some(format!("it cannot be told which cluster this is: {trouble}")),
+    };
+    let now = found.pointer("/spec/clusterID").and_then(serde_json::Value::as_str);
+    match (&plan.cluster.id, now) {
+        (Some(known), Some(now)) if known == now => None,
+        (Some(known), Some(now)) => {
+            Some(format!("the plan was made for cluster {known}, and this is {now}"))
+        }
+        _ => Some(
+            "it cannot be told whether this is the cluster that the plan was made for: \
+                   ClusterVersion/version names no clusterID"
+                .into(),
+        ),
+    }
 }
 
 fn lacking(right: &Permission) -> String {
@@ -221,16 +254,22 @@ fn lacking(right: &Permission) -> String {
     format!("no right to {verb} {resource}.{group}{name}{place}")
 }
 
-fn lease<'a>(api: Option<&'a Api>, plan: &Plan) -> Result<Option<Lease<'a>>, String> {
-    let Some(api) = api else { return Ok(None) };
-    match Lease::take(api, &plan.digest, live::clock) {
+/// Or why it cannot be had. The same plan from another folder is another session.
+fn lease<'a>(
+    api: Option<&'a Api>,
+    plan: &Plan,
+    state: &State,
+) -> Result<Result<Option<Lease<'a>>, String>, Failure> {
+    let Some(api) = api else { return Ok(Ok(None)) };
+    let holder = format!("{}.{}", plan.digest, state.identity()?);
+    Ok(match Lease::take(api, &holder, live::clock) {
         Ok(lease) => Ok(Some(lease)),
         Err(Held::By(who)) => {
             let short: String = who.chars().take(12).collect();
             Err(format!("another session is at work on this cluster: {short}"))
         }
         Err(Held::Trouble(trouble)) => Err(format!("the lease cannot be taken: {trouble}")),
-    }
+    })
 }
 
 fn go_on(args: &Fix, site: &Site, state: &State) -> Result<Outcome, Failure> {
@@ -254,17 +293,20 @@ fn go_on(args: &Fix, site: &Site, state: &State) -> Result<Outcome, Failure> {
         return refused(args, &[why.into()]);
     }
     let api = site.connect()?;
-    let _lease = match lease(api.as_ref(), &begun.plan) {
+    if let Some(why) = of_another_cluster(api.as_ref(), &begun.plan) {
+        return refused(args, &[why]);
+    }
+    let lease = match lease(api.as_ref(), &begun.plan, state)? {
         Ok(lease) => lease,
         Err(why) => return refused(args, &[why]),
     };
-    carry_out(args, site, api.as_ref(), begun, args.rollback)
+    carry_out(args, site, (api.as_ref(), lease.as_ref()), begun, args.rollback)
 }
 
 fn carry_out(
     args: &Fix,
     site: &Site,
-    api: Option<&Api>,
+    (api, lease): (Option<&Api>, Option<&Lease>),
     mut begun: Begun,
     back: bool,
 ) -> Result<Outcome, Failure> {
@@ -279,6 +321,7 @@ fn carry_out(
         targets: &hands,
         world: site,
         consent: &console,
+        turn: lease.map_or(&Alone as &dyn Turn, |lease| lease),
         log: &mut begun.journal,
         pace: Pace {
             poll,

@@ -12,6 +12,7 @@ use plimsoll_model::plan::{Action, Content, Object, Plan, Step, Target as Where}
 use plimsoll_model::{EntityId, FactBase, Time, Value as Fact};
 use serde_json::Value;
 
+use crate::files::read_limited;
 use crate::fixing::world::Site;
 use crate::live;
 
@@ -97,11 +98,7 @@ impl Reads for Reader<'_> {
 
     fn local(&self, path: &str) -> Result<Vec<u8>, Trouble> {
         const LARGEST: u64 = 1 << 20;
-        let failed = |error: std::io::Error| Trouble::Failed(error.to_string());
-        match fs_err::metadata(path).map_err(failed)?.len() <= LARGEST {
-            true => fs_err::read(path).map_err(failed),
-            false => Err(Trouble::Failed(format!("{path} is too large for one object"))),
-        }
+        read_limited(Path::new(path), LARGEST).map_err(|error| Trouble::Failed(error.to_string()))
     }
 
     fn now(&self) -> Time {
@@ -191,7 +188,8 @@ impl<'a> Hands<'a> {
             let patience = plimsoll_bmc::Patience::default();
             let name = target.name.clone();
             let own = BmcTarget::new(&name, target.clone(), patience, live::clock);
-            let serial = bmcs_of(plan).find(|(host, _)| *host == name).and_then(|(_, s)| s);
+            let of_host = bmcs_of(plan).filter(|(host, _)| *host == name);
+            let serial = of_host.filter_map(|(_, serial)| serial).next();
             (name, serial.into_iter().fold(own, BmcTarget::expecting))
         };
         Ok(Self {

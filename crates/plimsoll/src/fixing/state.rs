@@ -9,17 +9,19 @@
 //! ```
 
 use std::fs::DirBuilder;
+use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use fs_err::os::unix::fs::OpenOptionsExt;
 use fs_err::{File, OpenOptions};
-use plimsoll_act::{Journal, Log};
+use plimsoll_act::Journal;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::session::{Event, Outcome};
 
 use crate::exit::Failure;
+use crate::files::read_limited;
 
 pub struct State {
     folder: PathBuf,
@@ -50,6 +52,20 @@ impl State {
         let folder = self.folder.join(below);
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(unwritable)?;
         Ok(folder)
+    }
+
+    /// A name for whoever works from this folder, the same in every session.
+    pub fn identity(&self) -> Result<String, Failure> {
+        let file = self.made("")?.join("id");
+        let made = format!("{:016x}", RandomState::new().hash_one(0));
+        match write_private(&file, made.as_bytes()) {
+            Ok(()) => Ok(made),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                let known = fs_err::read_to_string(&file).map_err(unwritable)?;
+                Ok(known.trim().chars().take(32).collect())
+            }
+            Err(error) => Err(unwritable(error)),
+        }
     }
 
     /// So that `--apply DIGEST` finds it.
@@ -116,9 +132,17 @@ impl State {
                  'plimsoll fix --rollback' takes it back"
             )));
         }
-        self.made(&format!("sessions/{}/kept", plan.digest))?;
-        write_new(&folder.join("plan.json"), plan).map_err(unwritable)?;
-        let journal = Journal::create(&folder, clock).map_err(unwritable)?;
+        // There with everything, or not at all: what was killed in between was never begun.
+        let hidden = format!("sessions/.{}", plan.digest);
+        let half = self.folder.join(&hidden);
+        if half.exists() {
+            fs_err::remove_dir_all(&half).map_err(unwritable)?;
+        }
+        self.made(&format!("{hidden}/kept"))?;
+        write_new(&half.join("plan.json"), plan).map_err(unwritable)?;
+        let journal = Journal::create(&half, clock).map_err(unwritable)?;
+        fs_err::rename(&half, &folder).map_err(unwritable)?;
+        File::open(&sessions).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
         Ok(Begun { plan: plan.clone(), folder, journal })
     }
 
@@ -155,8 +179,8 @@ impl State {
             if (&known.repair, &known.root) != (&plan.repair, &plan.root) {
                 return None;
             }
-            let journal = Journal::open(folder, crate::live::clock).ok()?;
-            journal.entries().iter().rev().find_map(|entry| match &entry.event {
+            let entries = Journal::read(folder).ok()?;
+            entries.iter().rev().find_map(|entry| match &entry.event {
                 Event::Ended { outcome, .. } => Some((entry.time, *outcome)),
                 _ => None,
             })
@@ -182,27 +206,34 @@ impl State {
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(read) = fs_err::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = read.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    // What is hidden is half made.
+    let is_whole = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"."))
+    };
+    let all = read.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<PathBuf> = all.filter(is_whole).collect();
     paths.sort();
     paths
 }
 
 fn read_plan(file: &Path) -> Result<Plan, Failure> {
     const LARGEST: u64 = 16 << 20;
-    let unreadable = |why: String| Failure::Unreadable(format!("{}: {why}", file.display()));
-    let size = fs_err::metadata(file).map_err(|error| Failure::Unreadable(error.to_string()))?;
-    if size.len() > LARGEST {
-        return Err(unreadable("too large for a plan".into()));
-    }
-    let text = fs_err::read(file).map_err(|error| Failure::Unreadable(error.to_string()))?;
-    serde_json::from_slice(&text).map_err(|error| unreadable(format!("no plan: {error}")))
+    let text =
+        read_limited(file, LARGEST).map_err(|error| Failure::Unreadable(error.to_string()))?;
+    serde_json::from_slice(&text)
+        .map_err(|error| Failure::Unreadable(format!("{}: no plan: {error}", file.display())))
 }
 
 fn write_new(file: &Path, plan: &Plan) -> std::io::Result<()> {
+    write_private(file, plimsoll_report::json(plan).as_bytes())
+}
+
+/// A new file that only its owner can read.
+fn write_private(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     let mut new = options.open(file)?;
-    new.write_all(plimsoll_report::json(plan).as_bytes())?;
+    new.write_all(bytes)?;
     new.sync_all()
 }
 

@@ -57,7 +57,7 @@ impl Site {
         let mut given: Vec<Given> = paths.into_iter().map(Given::Path).collect();
         if let Some(mut request) = live {
             if only_api && request.cluster.is_some() {
-                request.nodes.clear();
+                // Nodes that were named are few, and guards ask what is on their disks.
                 request.all_nodes_as = None;
                 request.bmcs.clear();
                 request.bmcs_of_cluster = false;
