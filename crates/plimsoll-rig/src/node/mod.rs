@@ -21,6 +21,22 @@ use crate::process::wait_for;
 use crate::real;
 
 const SCRIPT: &str = include_str!("node.sh");
+const UNIT: &str = include_str!("unit.sh");
+/// Every line of the kubelet as the journal has it: by its own clock, which is that of this machine.
+const JOURNAL: &str = r#"[ "$2" = kubelet ] || exit 0
+host=$(hostname)
+month=$(date -u +%b)
+sed -n -E "s/^([IWEF])([0-9]{2})([0-9]{2}) ([0-9:.]+)(.*)$/$month \\3 \\4 $host kubenswrapper[1]: \\1\\2\\3 \\4\\5/p" /var/log/kubelet.log"#;
+const SSHD: &str = "Port 22
+HostKey /etc/ssh/host
+AuthorizedKeysFile /etc/ssh/user.pub
+PidFile none
+UsePAM no
+StrictModes no
+PasswordAuthentication no
+PermitRootLogin yes
+SetEnv PLIMSOLL_SECONDS=2 PATH=/run/standins:/usr/sbin:/usr/bin:/sbin:/bin
+";
 /// What the node cannot do without, and the packages that have it. What is there is left as it is: where
 /// Docker is, another package of containerd would put it out.
 const PROGRAMS_OF_NODE: [(&str, &str); 5] = [
@@ -170,6 +186,53 @@ impl RealKubelet {
         begun.with_context(|| self.last_words())
     }
 
+    /// From now on it can be come to over the system's `ssh`, and its kubelet is a unit that asks for its
+    /// certificate when it has none, as on OpenShift. Gives the folder of the `ssh` that knows the way.
+    pub fn serve_ssh(&mut self, folder: &Path) -> Result<PathBuf> {
+        real("apt.sh", &["openssh-server", "openssh-client"])?;
+        let at = |name: &str| self.root.join(name);
+        for name in ["etc/ssh", "run/standins", "run/kubelet.unit"] {
+            fs_err::create_dir_all(at(name))?;
+        }
+        let programs = folder.join("programs");
+        fs_err::create_dir_all(&programs)?;
+        let user = folder.join("user");
+        for key in [&at("etc/ssh/host"), &user] {
+            let mut keygen = Command::new("ssh-keygen");
+            let made = keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(key).status()?;
+            anyhow::ensure!(made.success(), "ssh-keygen");
+        }
+        fs_err::copy(user.with_extension("pub"), at("etc/ssh/user.pub"))?;
+        let passwd =
+            "root:x:0:0:root:/root:/bin/sh\nsshd:x:100:65534::/run/sshd:/usr/sbin/nologin\n";
+        fs_err::write(at("etc/passwd"), passwd)?;
+        fs_err::write(at("etc/ssh/sshd_config"), SSHD)?;
+        fs_err::write(
+            at("run/bin/more-arguments"),
+            "--bootstrap-kubeconfig=/etc/kubernetes/kubeconfig",
+        )?;
+        script(&at("run/standins/systemctl"), UNIT)?;
+        script(&at("run/standins/journalctl"), JOURNAL)?;
+        script(&at("run/standins/sudo"), "exit 1")?;
+        self.say_and_wait("sshd")?;
+        let client = format!(
+            "Host {}\n  HostName {}\n  User root\n  IdentityFile {}\n  IdentitiesOnly yes\n  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\n",
+            self.name,
+            self.address,
+            user.display()
+        );
+        let config = folder.join("ssh_config");
+        fs_err::write(&config, client)?;
+        let ssh = programs.join("ssh");
+        script(&ssh, &format!("exec /usr/bin/ssh -F {} \"$@\"", config.display()))?;
+        wait_for("sshd", READY, || {
+            let mut login = Command::new(&ssh);
+            login.args(["-o", "BatchMode=yes", &self.name, "true"]);
+            login.output().is_ok_and(|output| output.status.success())
+        })?;
+        Ok(programs)
+    }
+
     /// The status of the condition `Ready`, as the API has it.
     pub fn ready(&self, server: &ApiServer) -> Option<String> {
         let path = "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}";
@@ -224,6 +287,12 @@ fn install() -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn script(file: &Path, text: &str) -> Result<()> {
+    fs_err::write(file, format!("#!/bin/sh\n{text}\n"))?;
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    Ok(fs_err::set_permissions(file, mode)?)
 }
 
 /// Of a range that is kept for tests of networks, a part by the numbers of process and node.

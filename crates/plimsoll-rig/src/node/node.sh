@@ -62,16 +62,27 @@ ctr -a $socket -n k8s.io images import image.tar
 cd /
 touch /run/prepared
 
+cat > /run/bin/run-kubelet << end
+#!/bin/sh
+exec /run/bin/kubelet --config=/etc/kubernetes/kubelet.conf --kubeconfig=/var/lib/kubelet/kubeconfig \\
+  --cert-dir=/var/lib/kubelet/pki --volume-plugin-dir=/var/lib/kubelet/plugins \\
+  --container-runtime=remote --container-runtime-endpoint=unix://$socket \\
+  --image-service-endpoint=unix://$socket --pod-infra-container-image="$IMAGE" \\
+  --node-ip="$ADDRESS" \$(cat /run/bin/more-arguments 2> /dev/null)
+end
+chmod +x /run/bin/run-kubelet
+
 kubelet=
 while read -r command; do
   case $command in
     start)
-      /run/bin/kubelet --config=/etc/kubernetes/kubelet.conf --kubeconfig=/var/lib/kubelet/kubeconfig \
-        --cert-dir=/var/lib/kubelet/pki --volume-plugin-dir=/var/lib/kubelet/plugins \
-        --container-runtime=remote --container-runtime-endpoint=unix://$socket \
-        --image-service-endpoint=unix://$socket --pod-infra-container-image="$IMAGE" \
-        --node-ip="$ADDRESS" < /dev/null >> /var/log/kubelet.log 2>&1 &
+      /run/bin/run-kubelet < /dev/null >> /var/log/kubelet.log 2>&1 &
       kubelet=$!
+      ;;
+    sshd)
+      mkdir -p /run/sshd
+      /usr/sbin/sshd -f /etc/ssh/sshd_config -E /var/log/sshd.log
+      touch /run/done
       ;;
     freeze)
       kill -STOP "$kubelet"

@@ -13,6 +13,7 @@ mod cluster;
 mod control;
 mod faults;
 mod hosts;
+mod identity;
 mod machine_network;
 mod objects;
 mod pools;
@@ -30,6 +31,7 @@ fn main() {
         trials.extend(repair::trials(&cluster, repairs));
     }
     trials.extend(faults::trials(&cluster));
+    trials.extend(identity::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     drop(cluster);
     conclusion.exit();

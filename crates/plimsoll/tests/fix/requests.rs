@@ -5,12 +5,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::{SignedDuration, Timestamp};
 use plimsoll_lab::Tree;
-use plimsoll_rig::Running;
+use plimsoll_rig::{ApiServer, Running};
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, SanType};
 use serde_json::{Value, json};
 
 use crate::actor::Kubectl;
-use crate::cluster::Cluster;
 use crate::objects::{Part, heal};
 use crate::repair::{Repair, Scene, USUAL};
 use crate::site::edited;
@@ -37,7 +36,7 @@ pub static REPAIRS: &[Repair] = &[Repair {
     run: |site| site.now = at(SignedDuration::from_mins(11)),
     // By this clock other things are wrong with the cluster of a year ago.
     root: &["client-csr-pending"],
-    controllers: |cluster| vec![signer(cluster)],
+    controllers: |cluster| vec![signer(&cluster.server)],
     reacts: kubelet,
     theirs: JOINED,
     holds: |hands| {
@@ -69,8 +68,7 @@ fn expecting_worker() -> Tree {
     edited("metal-3-2", &edits).tree().unwrap()
 }
 
-pub fn signer(cluster: &Cluster) -> Running {
-    let server = &cluster.server;
+pub fn signer(server: &ApiServer) -> Running {
     let authority = server.authority.write(&server.folder, "signer").unwrap();
     let key = server.authority.write_key(&server.folder, "signer").unwrap();
     let files = [

@@ -30,11 +30,15 @@ pub struct Site {
 
 impl Site {
     pub fn new(cluster: &Cluster) -> Self {
+        Self::new_at(cluster.server.admin().unwrap(), NOW.into())
+    }
+
+    pub fn new_at(config: PathBuf, now: String) -> Self {
         Self {
             folder: TempDir::new().unwrap(),
-            config: cluster.server.admin().unwrap(),
+            config,
             sources: Vec::new(),
-            now: NOW.into(),
+            now,
             programs: None,
             under: Vec::new(),
         }

@@ -1,0 +1,149 @@
+//! A real kubelet that lost its identity: its certificate is gone, and what it would ask for a new one with
+//! is worth nothing. It gets it back over `ssh`, from the plan to the node that is ready again.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use libtest_mimic::{Failed, Trial};
+use plimsoll_rig::{ApiServer, Objects, RealKubelet, definitions, wait_for};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::actor::Kubectl;
+use crate::requests::{BOOTSTRAPPER, signer};
+use crate::site::{Site, edited, words};
+use crate::support::NEEDS;
+
+const NODE: &str = "master-1";
+const MCO: &str = "openshift-machine-config-operator";
+const LONG: Duration = Duration::from_secs(120);
+/// Machines that are not there would be asked for their logs.
+const OF_OTHERS: [&str; 2] = ["/core/nodes", "/pods"];
+
+#[expect(clippy::print_stderr, reason = "what is not tried is told")]
+pub fn trials() -> Vec<Trial> {
+    let name = "rebuild-kubelet-identity/on-a-real-kubelet";
+    let trial = Trial::test(name, || {
+        run();
+        Ok::<(), Failed>(())
+    });
+    match RealKubelet::cannot_run() {
+        Some(why) => {
+            eprintln!("{name} is ignored: {why}");
+            vec![trial.with_ignored_flag(true)]
+        }
+        None => vec![trial],
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the kubelet has the clock of this machine")]
+fn now() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn run() {
+    let folder = TempDir::new().unwrap();
+    let server = ApiServer::start_for_kubelets(folder.path()).unwrap();
+    server.define(&definitions().unwrap()).unwrap();
+    let mut tree = edited("metal-3-2", "").tree().unwrap();
+    tree.retain(|path, _| !OF_OTHERS.iter().any(|of| path.contains(of)));
+    server.load(Objects::of_gather(&tree, &NEEDS).unwrap()).unwrap();
+    let hands = Kubectl(server.admin().unwrap());
+    let mut kubelet = RealKubelet::start(&server, folder.path(), NODE).unwrap();
+    let role = "node-role.kubernetes.io/master=";
+    hands.run(&["label", "node", NODE, role, "kubernetes.io/hostname=master-1"]).unwrap();
+    credential(&server, &hands, &kubelet);
+    let programs = kubelet.serve_ssh(folder.path()).unwrap();
+    kubelet.kill().unwrap();
+    lose_identity(&kubelet);
+    let mut site = Site::new_at(server.admin().unwrap(), now());
+    site.programs = Some(programs);
+    site.sources = vec![format!("ssh:{NODE}")];
+    ssh(&site, "systemctl start kubelet");
+    let refused = || kubelet.last_words().matches("system:anonymous").count() > 3;
+    wait_for("the refusals", LONG, refused).unwrap_or_else(|_| panic!("{}", kubelet.last_words()));
+
+    let grace = ["--node-monitor-grace-period=8s", "--node-monitor-period=1s"];
+    let _lifecycle = server.controllers("nodelifecycle", &grace).unwrap();
+    let _signer = signer(&server);
+    wait_for("the silence", LONG, || kubelet.ready(&server).as_deref() == Some("Unknown")).unwrap();
+    site.now = now();
+    let plan = site.plan(&["kubelet-anonymous", "--save", "plan.json"]);
+    assert_eq!(plan["repair"], "rebuild-kubelet-identity", "{plan:#}");
+    assert_eq!(plan["hindrances"], Value::Null, "{plan:#}");
+    let digest = plan["digest"].as_str().unwrap();
+    let apply = ["--apply", digest, "--confirm", NODE, "--dwell", "1", "--settle", "60"];
+    let done = site.fix(&[&apply[..], &["--output", "json"]].concat());
+    assert_eq!(done.status.code(), Some(0), "{}\n{}", words(&done), kubelet.last_words());
+    let session: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(session["outcome"], "fixed", "{session:#}");
+    assert_eq!(kubelet.ready(&server).as_deref(), Some("True"));
+    let subject =
+        "openssl x509 -noout -subject -in /var/lib/kubelet/pki/kubelet-client-current.pem";
+    let subject = ssh(&site, subject);
+    assert!(
+        subject.contains("system:nodes") && subject.contains("system:node:master-1"),
+        "{subject}"
+    );
+    // No word of the credential is anywhere but on the node and in the cluster.
+    let token = token(&hands);
+    let told = String::from_utf8_lossy(&done.stdout).into_owned() + &plan.to_string();
+    let journal = fs_err::read_to_string(site.journal(digest)).unwrap();
+    assert!(!told.contains(&token) && !journal.contains(&token));
+}
+
+/// What OpenShift has for kubelets that ask: who may ask, with what, and where.
+fn credential(server: &ApiServer, hands: &Kubectl, kubelet: &RealKubelet) {
+    for namespace in [MCO, "openshift-kube-controller-manager"] {
+        let _ = hands.run(&["create", "namespace", namespace]);
+    }
+    let binding = ["create", "clusterrolebinding", "system-bootstrap-node-bootstrapper"];
+    let of = ["--clusterrole=system:node-bootstrapper", "--user", BOOTSTRAPPER];
+    hands.run(&[&binding[..], &of].concat()).unwrap();
+    hands.run(&["create", "serviceaccount", "node-bootstrapper", "-n", MCO]).unwrap();
+    let path = format!("/api/v1/namespaces/{MCO}/serviceaccounts/node-bootstrapper/token");
+    let asked = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+        "spec": {"expirationSeconds": 3600}});
+    let made = server.kubectl(&["create", "--raw", &path, "-f", "-"], &asked.to_string()).unwrap();
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let token = format!("--from-literal=token={}", made["status"]["token"].as_str().unwrap());
+    let _ = hands.run(&["delete", "secret", "node-bootstrapper-token", "-n", MCO]);
+    let secret = ["create", "secret", "generic", "node-bootstrapper-token", "-n", MCO, &token];
+    hands.run(&secret).unwrap();
+    let kept = ["serviceaccount-ca", "-n", "openshift-kube-controller-manager"];
+    let _ = hands.run(&[&["delete", "configmap"], &kept[..]].concat());
+    let bundle = format!("--from-literal=ca-bundle.crt={}", server.authority.pem);
+    hands.run(&[&["create", "configmap"], &kept[..], &[&bundle]].concat()).unwrap();
+    let config = fs_err::read_to_string(kubelet.root.join("var/lib/kubelet/kubeconfig")).unwrap();
+    let api = config.lines().find_map(|line| line.trim().strip_prefix("server: ")).unwrap();
+    let patch = json!({"status": {"apiServerInternalURI": api}}).to_string();
+    let words =
+        ["patch", "infrastructure", "cluster", "--subresource=status", "--type=merge", "-p"];
+    hands.run(&[&words[..], &[&patch]].concat()).unwrap();
+}
+
+fn token(hands: &Kubectl) -> String {
+    let path = ["get", "secret", "node-bootstrapper-token", "-n", MCO];
+    let secret = hands.json(&path).unwrap();
+    secret["data"]["token"].as_str().unwrap().to_string()
+}
+
+/// The certificate is gone; the bootstrap kubeconfig is there, and nobody's.
+fn lose_identity(kubelet: &RealKubelet) {
+    let at = |name: &str| kubelet.root.join(name);
+    fs_err::remove_file(at("var/lib/kubelet/pki/kubelet-client-current.pem")).unwrap();
+    let config = fs_err::read_to_string(at("var/lib/kubelet/kubeconfig")).unwrap();
+    let file = "/var/lib/kubelet/pki/kubelet-client-current.pem";
+    let nobody = config
+        .replace(&format!("    client-certificate: {file}\n    client-key: {file}\n"), "    {}\n")
+        .replace("  user:\n    {}", "  user: {}");
+    assert_ne!(nobody, config);
+    fs_err::write(at("etc/kubernetes/kubeconfig"), nobody).unwrap();
+}
+
+fn ssh(site: &Site, command: &str) -> String {
+    let ssh = site.programs.as_ref().unwrap().join("ssh");
+    let output = std::process::Command::new(ssh).args([NODE, command]).output().unwrap();
+    assert!(output.status.success(), "{command}: {}", words(&output));
+    words(&output)
+}
