@@ -14,6 +14,20 @@ pub const PLAN_SCHEMA: &str = "plimsoll.plan/v1";
 /// From here on somebody types the name of what is touched.
 pub const TYPED_FROM: u8 = 3;
 
+/// Who makes what no plan may hold, by the names that packs give. Sorted.
+pub const MAKERS: [&str; 10] = [
+    "bootstrap-kubeconfig",
+    "chrony-machine-config",
+    "localhost-kubeconfig",
+    "machine-config-of-node",
+    "mcs-ca-configmap",
+    "mcs-ca-secret",
+    "mcs-root-ca-configmap",
+    "mcs-tls-secret",
+    "mcs-tls-secret-from-backup",
+    "pointer-ignition",
+];
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// Always `plimsoll.plan/v1`.

@@ -15,8 +15,8 @@ use plimsoll_model::{Entity, EntityId, FactBase, Value as Fact};
 use serde_json::Value;
 
 use crate::resource::resource;
-pub(crate) use verbs::undo;
-use verbs::{equivalent, permissions, rehearsal, shown};
+use verbs::{equivalent, rehearsal, shown};
+pub(crate) use verbs::{permissions, undo};
 
 /// Proofs that a plan quotes; the diagnosis has the rest.
 const PROOFS: usize = 3;

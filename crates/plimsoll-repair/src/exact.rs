@@ -8,6 +8,7 @@ use plimsoll_model::EntityId;
 use plimsoll_model::plan::{Action, Content, Object, Plan, Step, Target, Undo, sha256};
 use serde_json::Value;
 
+use crate::draft::permissions;
 use crate::guard;
 
 /// Objects of the plan as they were read; `None` for one that is proven not to exist.
@@ -31,15 +32,24 @@ pub fn exact(mut plan: Plan, observed: &Observed) -> Plan {
     plan.sealed()
 }
 
+/// Whoever makes all of it makes it where it is not, too. It is taken back by a deletion then, which is
+/// another right.
+fn make_what_is_not_there(step: &mut Step, current: &Observed) {
+    let (Target::Api(object), Action::Fill { content: content @ Content::Maker { .. } }) =
+        (&step.target, &step.action)
+    else {
+        return;
+    };
+    if current.get(&object.entity()) == Some(&None) {
+        step.action = Action::Create { content: content.clone() };
+        step.permissions = permissions(&step.action, &step.target);
+    }
+}
+
 fn exact_step(step: &mut Step, observed: &Observed, current: &mut Observed) -> Result<(), String> {
+    make_what_is_not_there(step, current);
     let Target::Api(object) = &mut step.target else { return Ok(()) };
     let entity = object.entity();
-    // Whoever makes all of it makes it where it is not, too.
-    if let (Action::Fill { content: content @ Content::Maker { .. } }, Some(None)) =
-        (&step.action, current.get(&entity))
-    {
-        step.action = Action::Create { content: content.clone() };
-    }
     let Some(before) = current.get(&entity).cloned() else {
         // Requests to be signed come to be while the plan is carried out.
         return match step.action {
@@ -161,24 +171,44 @@ pub fn applied(object: &Value, operation: &Value) -> bool {
     }
 }
 
-/// What leads from `after` back to `before`; each place is tested first.
+/// What leads from `after` back to `before`; each place is tested first. That nothing is there no patch
+/// can test: before an `add`, ask [`filled_since`].
 pub fn reverse(before: &Value, after: &Value) -> Vec<Value> {
     let mut operations = Vec::new();
+    // Items of a list move up when one before them is removed.
+    let mut by_then = after.clone();
     for operation in json_patch::diff(after, before).0 {
         let test = match &operation {
             PatchOperation::Replace(ReplaceOperation { path, .. })
             | PatchOperation::Remove(RemoveOperation { path }) => {
-                let value = after.pointer(path.as_str()).cloned();
+                let value = by_then.pointer(path.as_str()).cloned();
                 value.map(|value| TestOperation { path: path.clone(), value })
             }
-            PatchOperation::Add(AddOperation { .. }) => None,
             _ => None,
         };
+        // What a diff says of these two can be done to them.
+        let _ = json_patch::patch(&mut by_then, std::slice::from_ref(&operation));
         let test = test.map(PatchOperation::Test);
         let both = test.into_iter().chain([operation]);
         operations.extend(both.filter_map(|one| serde_json::to_value(one).ok()));
     }
     operations
+}
+
+/// A place that an undo would put something into, and where somebody has put something since. Whoever
+/// carries the undo out asks this of the object as it is, and locks its resourceVersion.
+pub fn filled_since(now: &Value, undo: &[Value]) -> Option<String> {
+    let mut by_then = now.clone();
+    for operation in grounded(now, undo) {
+        let path = operation["path"].as_str().unwrap_or_default();
+        if operation["op"] == "add" && by_then.pointer(path).is_some() {
+            return Some(path.into());
+        }
+        // An operation that cannot be done is refused by whoever is asked to do it.
+        let one: PatchOperation = serde_json::from_value(operation).ok()?;
+        json_patch::patch(&mut by_then, std::slice::from_ref(&one)).ok()?;
+    }
+    None
 }
 
 /// Line by line, with the place of every value.
@@ -238,11 +268,17 @@ mod tests {
         let there = json!({"metadata": {"name": "s", "uid": "u", "resourceVersion": "1"}});
         for (seen, undo) in [(None, Undo::Delete), (Some(there), Undo::Restore)] {
             let mut step: Step = serde_json::from_value(step.clone()).unwrap();
+            step.permissions = permissions(&step.action, &step.target);
             let makes = seen.is_none();
             let observed = Observed::from([(secret.clone(), seen)]);
             exact_step(&mut step, &observed, &mut observed.clone()).unwrap();
             assert_eq!(matches!(step.action, Action::Create { .. }), makes);
             assert_eq!(step.undo, undo);
+            let rights: Vec<&str> = step.permissions.iter().map(|one| one.verb.as_str()).collect();
+            match makes {
+                true => assert_eq!(rights, ["get", "create", "delete"]),
+                false => assert_eq!(rights, ["get", "update", "create"]),
+            }
         }
     }
 
@@ -258,5 +294,42 @@ mod tests {
         // Elsewhere a place that is not there is a mistake of the plan.
         let deep = [json!({"op": "add", "path": "/spec/a/b", "value": 1})];
         assert!(patched(&bare, &deep).is_err());
+    }
+
+    fn undone(now: &Value, undo: &[Value]) -> Result<Value, String> {
+        match filled_since(now, undo) {
+            Some(place) => Err(format!("{place} was filled")),
+            None => patched(now, undo),
+        }
+    }
+
+    #[test]
+    fn what_was_removed_is_put_back_only_where_nothing_is() {
+        let before = json!({"spec": {"hook": "old", "list": ["a", "b", "c"]}});
+        let removes = [
+            json!({"op": "remove", "path": "/spec/hook"}),
+            json!({"op": "remove", "path": "/spec/list/1"}),
+        ];
+        let after = patched(&before, &removes).unwrap();
+        let undo = reverse(&before, &after);
+        assert_eq!(undone(&after, &undo), Ok(before));
+        let mut taken = after.clone();
+        taken["spec"]["hook"] = "somebody's".into();
+        assert_eq!(undone(&taken, &undo), Err("/spec/hook was filled".into()));
+        let mut longer = after;
+        longer["spec"]["list"] = json!(["a", "c", "somebody's"]);
+        assert_eq!(undone(&longer, &undo), Err("/spec/list/2 was filled".into()));
+    }
+
+    #[test]
+    fn several_items_of_a_list_are_taken_back() {
+        let before = json!({"spec": {"list": ["a"]}});
+        let adds =
+            ["b", "c"].map(|item| json!({"op": "add", "path": "/spec/list/-", "value": item}));
+        let after = patched(&before, &adds).unwrap();
+        let undo = reverse(&before, &after);
+        assert_eq!(undone(&after, &undo), Ok(before));
+        let changed = json!({"spec": {"list": ["a", "b", "somebody's"]}});
+        assert!(undone(&changed, &undo).is_err());
     }
 }

@@ -45,6 +45,7 @@ const GUARDS: &[(&str, Guard)] = &[
     ("quorum", etcd::quorum_survives),
     ("one-master", etcd::one_master_at_a_time),
     ("secret", objects::secrets_stay),
+    ("delete", objects::only_what_comes_back_is_deleted),
     ("owner", objects::owned_elsewhere),
     ("webhook", objects::webhooks_stay),
     ("user-data", objects::user_data_of_the_operator),
@@ -81,6 +82,7 @@ pub fn watching<'a>(
         }
         "one-master" => of_node || matches!(target, Target::Bmc { .. }),
         "secret" => kind == "Secret",
+        "delete" => matches!(action, Action::Delete) && !objects::is_deletable(kind),
         "owner" => changes,
         "webhook" => kind.ends_with("WebhookConfiguration"),
         "user-data" => kind == "Secret",
@@ -138,3 +140,6 @@ impl<'s> Scene<'s> {
         self.base.entities.keys().filter(move |id| id.kind == kind)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ pub mod verify;
 
 pub use condition::{Answer, holds};
 pub use draft::{Answers, Choice, Unplanned, choose, draft, draft_break_glass, draft_named};
-pub use exact::{Observed, applied, decision, exact, grounded, patched, reverse};
+pub use exact::{Observed, applied, decision, exact, filled_since, grounded, patched, reverse};
 pub use outcome::{Judged, judge};
 pub use resource::resource;
 pub use told::told;

@@ -3,13 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_engine::{Pack, explain, summary};
+use plimsoll_engine::pack::StateRule;
+use plimsoll_engine::predicate::Truth;
+use plimsoll_engine::rules::{self, Instance, Setting, States};
+use plimsoll_engine::{Pack, Role, explain, summary};
 use plimsoll_model::diagnosis::{Confidence, Status, Verdict};
 use plimsoll_model::plan::Verification;
 use plimsoll_model::verify::{Criterion, Met};
 use plimsoll_model::{Diagnosis, Entity, EntityId, FactBase, Time, Value};
 
 use crate::condition::fact;
+use crate::resource::resource;
 
 /// Within this time after an install everything has to have settled.
 pub const GATE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
@@ -47,7 +51,12 @@ pub fn after_repair(pack: &Pack, name: &str) -> Option<(BTreeSet<String>, Vec<Ve
 }
 
 /// Every criterion that one look can judge, sorted.
-pub fn criteria(base: &FactBase, diagnosis: &Diagnosis, wanted: &Wanted) -> Vec<Criterion> {
+pub fn criteria(
+    pack: &Pack,
+    base: &FactBase,
+    diagnosis: &Diagnosis,
+    wanted: &Wanted,
+) -> Vec<Criterion> {
     let mut found = Vec::new();
     operators(base, wanted.after_install, &mut found);
     nodes(base, &mut found);
@@ -56,11 +65,15 @@ pub fn criteria(base: &FactBase, diagnosis: &Diagnosis, wanted: &Wanted) -> Vec<
     found.push(requests(base));
     cluster(base, &mut found);
     roots(diagnosis, &mut found);
-    gone(diagnosis, &wanted.gone, &mut found);
+    if !wanted.gone.is_empty() {
+        let seen = Seen { pack, base, diagnosis, states: rules::run(pack, base) };
+        found.extend(wanted.gone.iter().flat_map(|name| seen.gone(name)));
+    }
     if wanted.after_install {
         found.extend(installed(base));
     }
     found.sort();
+    found.dedup();
     found
 }
 
@@ -132,8 +145,24 @@ fn condition(
     }
 }
 
-fn of_kind<'b>(base: &'b FactBase, kind: &str) -> Vec<(&'b EntityId, &'b Entity)> {
-    base.entities.iter().filter(|(id, _)| id.kind == kind).collect()
+/// Things of a kind, also those of which only others tell: what they are themselves is not known then. But
+/// what a whole list of them does not have is not there.
+fn of_kind<'b>(
+    base: &'b FactBase,
+    kind: &str,
+    own_facts: &[&str],
+) -> Vec<(&'b EntityId, &'b Entity)> {
+    let listed = is_listed(base, kind);
+    let is_there = |of: &Entity| own_facts.iter().any(|name| of.facts.contains_key(*name));
+    let all = base.entities.iter().filter(|(id, _)| id.kind == kind);
+    all.filter(|(_, of)| !listed || is_there(of)).collect()
+}
+
+/// Whether there is a list of all things of a kind, in all namespaces.
+fn is_listed(base: &FactBase, kind: &str) -> bool {
+    let Some(object) = resource(&EntityId::cluster_scoped(kind, "any")) else { return false };
+    let list = fact(base, &EntityId::cluster(), &format!("lists.{}", object.plural));
+    matches!(list, Some(Value::List(namespaces)) if namespaces.is_empty())
 }
 
 fn none_seen(id: &str, what: &str) -> Criterion {
@@ -141,10 +170,8 @@ fn none_seen(id: &str, what: &str) -> Criterion {
 }
 
 fn operators(base: &FactBase, after_install: bool, found: &mut Vec<Criterion>) {
-    // Facts about an operator may come from elsewhere than its own object.
-    let all = of_kind(base, "ClusterOperator");
-    let all: Vec<_> =
-        all.into_iter().filter(|(_, of)| of.facts.contains_key("available")).collect();
+    let own_facts = ["available", "progressing", "degraded", "created"];
+    let all = of_kind(base, "ClusterOperator", &own_facts);
     if all.is_empty() {
         found.push(none_seen("operator-available", "ClusterOperator"));
     }
@@ -163,8 +190,7 @@ fn operators(base: &FactBase, after_install: bool, found: &mut Vec<Criterion>) {
 }
 
 fn nodes(base: &FactBase, found: &mut Vec<Criterion>) {
-    let all = of_kind(base, "Node");
-    let all: Vec<_> = all.into_iter().filter(|(_, of)| of.facts.contains_key("ready")).collect();
+    let all = of_kind(base, "Node", &["ready", "controlPlane"]);
     if all.is_empty() {
         found.push(none_seen("node-ready", "Node"));
     }
@@ -172,8 +198,7 @@ fn nodes(base: &FactBase, found: &mut Vec<Criterion>) {
 }
 
 fn pools(base: &FactBase, found: &mut Vec<Criterion>) {
-    let all = of_kind(base, "MachineConfigPool");
-    let all: Vec<_> = all.into_iter().filter(|(_, of)| of.facts.contains_key("updated")).collect();
+    let all = of_kind(base, "MachineConfigPool", &["updated", "degraded", "paused"]);
     if all.is_empty() {
         found.push(none_seen("pool-updated", "MachineConfigPool"));
     }
@@ -264,27 +289,86 @@ fn roots(diagnosis: &Diagnosis, found: &mut Vec<Criterion>) {
     }
 }
 
-fn gone(diagnosis: &Diagnosis, wanted: &BTreeSet<String>, found: &mut Vec<Criterion>) {
-    let id = "state-gone";
-    for name in wanted {
-        let states = diagnosis.states.iter().filter(|state| state.id == *name && !state.note);
-        let mut left: Vec<Criterion> = states
-            .filter_map(|state| match state.status {
-                Status::Active => {
-                    let says = format!("{name} is still there: {}", state.summary);
-                    Some(one(id, state.entity.clone(), Met::No, says))
-                }
-                Status::Unknown => {
-                    let says = format!("whether {name} is still there is not known");
-                    Some(one(id, state.entity.clone(), Met::Unknown, says))
-                }
-                Status::Recovered | Status::Expected => None,
-            })
-            .collect();
-        if left.is_empty() {
-            left.push(one(id, EntityId::cluster(), Met::Yes, format!("{name} is gone")));
+/// What tells of a state: its rule, asked of everything that it may be on. A diagnosis leaves out what it
+/// could not tell, so that its silence proves nothing.
+struct Seen<'s> {
+    pack: &'s Pack,
+    base: &'s FactBase,
+    diagnosis: &'s Diagnosis,
+    states: States,
+}
+
+const GONE: &str = "state-gone";
+
+fn not_provable(name: &str, entity: EntityId) -> Criterion {
+    let says = format!("whether {name} is gone is not provable from this data");
+    one(GONE, entity, Met::Unknown, says)
+}
+
+impl Seen<'_> {
+    fn gone(&self, name: &str) -> Vec<Criterion> {
+        let named = self.pack.states_named(name);
+        if named.is_empty() {
+            return vec![not_provable(name, EntityId::cluster())];
         }
-        found.append(&mut left);
+        // Planned work and what is only noted is no failure.
+        let faults: Vec<usize> =
+            named.filter(|index| self.pack.states[*index].role == Role::Fault).collect();
+        if faults.is_empty() {
+            return Vec::new();
+        }
+        let left: Vec<Criterion> = faults.into_iter().flat_map(|index| self.left(index)).collect();
+        match left.is_empty() {
+            true => vec![one(GONE, EntityId::cluster(), Met::Yes, format!("{name} is gone"))],
+            false => left,
+        }
+    }
+
+    /// Where one rule is true, or nobody knows.
+    fn left(&self, index: usize) -> Vec<Criterion> {
+        let rule = &self.pack.states[index];
+        if !Setting::of(self.base).allows(&rule.applies) {
+            return Vec::new();
+        }
+        let mut asked = false;
+        let mut left = Vec::new();
+        for (entity, instances) in &self.states {
+            for instance in instances.iter().filter(|instance| instance.state == index) {
+                asked = true;
+                left.extend(self.left_on(entity, rule, instance));
+            }
+        }
+        if !asked && !is_listed(self.base, &rule.on) {
+            left.push(not_provable(&rule.id, EntityId::cluster()));
+        }
+        left
+    }
+
+    fn left_on(
+        &self,
+        entity: &EntityId,
+        rule: &StateRule,
+        instance: &Instance,
+    ) -> Option<Criterion> {
+        match &instance.truth {
+            _ if instance.recovered => None,
+            Truth::False => None,
+            Truth::True if self.is_expected(entity, &rule.id) => None,
+            Truth::True => {
+                let facts = self.base.entities.get(entity);
+                let summary = plimsoll_model::redact(&summary::fill(&rule.summary, entity, facts));
+                let says = format!("{} is still there: {summary}", rule.id);
+                Some(one(GONE, entity.clone(), Met::No, says))
+            }
+            Truth::Unknown(_) => Some(not_provable(&rule.id, entity.clone())),
+        }
+    }
+
+    /// It follows from planned work.
+    fn is_expected(&self, entity: &EntityId, name: &str) -> bool {
+        self.diagnosis.states.iter().any(|state| {
+            state.status == Status::Expected && state.id == name && state.entity == *entity
+        })
     }
 }
 

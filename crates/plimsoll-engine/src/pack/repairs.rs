@@ -2,7 +2,7 @@
 //! names one verb, and its texts name facts of the thing that is repaired.
 
 use plimsoll_model::diagnosis::DoneBy;
-use plimsoll_model::plan::{Power, Signer, UnitVerb};
+use plimsoll_model::plan::{MAKERS, Power, Signer, UnitVerb};
 use plimsoll_yaml::{Kind, Node};
 use serde_json::{Map, Value};
 
@@ -246,9 +246,10 @@ impl<'n> Loader<'n> {
             _ => self.conditions(&fields, "expect"),
         };
         let blast = fields.number("blast", &mut self.errors);
-        let usual = match rule {
+        let usual = match &rule {
             VerbRule::Hand { .. } | VerbRule::Wait => 0,
-            VerbRule::Approve { .. } | VerbRule::Delete { .. } => 1,
+            VerbRule::Delete { object } => deletion(object),
+            VerbRule::Approve { .. } => 1,
             VerbRule::Patch { .. } | VerbRule::Create { .. } | VerbRule::Fill { .. } => 2,
             VerbRule::EjectMedia { .. } => 2,
             VerbRule::WriteFile { .. }
@@ -356,10 +357,16 @@ impl<'n> Loader<'n> {
     fn content(&mut self, fields: &Fields<'n>) -> Option<ContentRule> {
         match (fields.get("content"), fields.text("maker", &mut self.errors)) {
             (Some(content), None) => Some(ContentRule::Value(value(content))),
-            (None, Some(maker)) => Some(ContentRule::Maker {
-                maker: maker.into(),
-                inputs: fields.get("inputs").map(value).unwrap_or_default(),
-            }),
+            (None, Some(maker)) => {
+                if !MAKERS.contains(&maker) {
+                    let message = format!("nobody makes '{maker}'; makers: {}", MAKERS.join(", "));
+                    self.errors.push(fields.at("maker", message));
+                }
+                Some(ContentRule::Maker {
+                    maker: maker.into(),
+                    inputs: fields.get("inputs").map(value).unwrap_or_default(),
+                })
+            }
             _ => {
                 self.errors
                     .push(fields.here("what is written is in 'content', or a 'maker' makes it"));
@@ -426,6 +433,15 @@ impl<'n> Loader<'n> {
     }
 }
 
+/// How far the deletion of `Kind/…` reaches. Of what is made again, or ends by itself, it is little; of
+/// anything else, and of a kind that only the data tells, it is felt.
+fn deletion(object: &str) -> u8 {
+    match object.split('/').next() {
+        Some("Pod" | "CertificateSigningRequest" | "Job") => 1,
+        _ => 3,
+    }
+}
+
 /// YAML as the API takes it.
 pub fn value(node: &Node) -> Value {
     match &node.kind {
@@ -442,3 +458,6 @@ pub fn value(node: &Node) -> Value {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

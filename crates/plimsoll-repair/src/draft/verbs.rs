@@ -5,6 +5,10 @@ use plimsoll_model::plan::{
 };
 use serde_json::Value;
 
+/// Lines of a file that a plan shows, and characters of each; all of it is in the step itself.
+const SHOWN_LINES: usize = 200;
+const SHOWN_CHARACTERS: usize = 160;
+
 /// What is known of a change before the object is.
 pub fn shown(action: &Action, target: &Target) -> Vec<String> {
     let node = match target {
@@ -18,10 +22,37 @@ pub fn shown(action: &Action, target: &Target) -> Vec<String> {
         Action::WriteFile { path, mode, content: Content::Maker { maker, .. } } => {
             vec![format!("~ {node}:{path} (mode {mode:04o}), made by {maker}")]
         }
-        Action::WriteFile { path, mode, .. } => vec![format!("~ {node}:{path} (mode {mode:04o})")],
+        Action::WriteFile { path, mode, content: Content::Plan { value } } => {
+            let head = format!("~ {node}:{path} (mode {mode:04o})");
+            [head].into_iter().chain(written(value)).collect()
+        }
         Action::Retire { paths } => paths.iter().map(|path| format!("- {node}:{path}")).collect(),
         _ => Vec::new(),
     }
+}
+
+/// What is going to stand in a file.
+fn written(content: &Value) -> Vec<String> {
+    let text = match content {
+        Value::String(text) => text.clone(),
+        other => format!("{other:#}"),
+    };
+    if text.is_empty() {
+        return vec!["+ (nothing: the file is empty)".into()];
+    }
+    let text = plimsoll_model::redact(&text);
+    let mut lines: Vec<String> = text.lines().take(SHOWN_LINES).map(added).collect();
+    let hidden = text.lines().count() - lines.len();
+    if hidden > 0 {
+        lines.push(format!("+ … and {hidden} lines more"));
+    }
+    lines
+}
+
+fn added(line: &str) -> String {
+    let short: String = line.chars().take(SHOWN_CHARACTERS).collect();
+    let more = if short.len() < line.len() { "…" } else { "" };
+    format!("+ {short}{more}")
 }
 
 pub fn undo(action: &Action, target: &Target) -> Undo {
@@ -162,5 +193,28 @@ pub fn equivalent(action: &Action, target: &Target) -> Vec<String> {
             )]
         }
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown_of(content: &str) -> Vec<String> {
+        let content = Content::Plan { value: content.into() };
+        let action = Action::WriteFile { path: "/a".into(), mode: 0o644, content };
+        shown(&action, &Target::Node { name: "n".into() })
+    }
+
+    #[test]
+    fn what_is_written_is_shown() {
+        assert_eq!(shown_of("one\ntwo\n"), ["~ n:/a (mode 0644)", "+ one", "+ two"]);
+        assert_eq!(shown_of(""), ["~ n:/a (mode 0644)", "+ (nothing: the file is empty)"]);
+        assert_eq!(shown_of("password: hunter2")[1], "+ password: [redacted]");
+        let wide = shown_of(&"x".repeat(1000));
+        assert!(wide[1].ends_with('…') && wide[1].chars().count() < 200, "{}", wide[1]);
+        let long = shown_of(&"x\n".repeat(1000));
+        assert_eq!(long.len(), 202);
+        assert_eq!(long[201], "+ … and 800 lines more");
     }
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use plimsoll_model::plan::{Action, Plan, Power, Target, UnitVerb};
+use plimsoll_model::plan::{Action, Content, Object, Plan, Power, Target, UnitVerb};
 use plimsoll_model::{EntityId, FactBase, Value};
 use regex::Regex;
+use serde_json::Value as Json;
 
 use super::Scene;
+use super::objects::touches;
 
 /// How many members there are, and how many are well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +95,7 @@ fn takes(scene: &Scene) -> Takes {
         {
             Takes::Masters
         }
+        (_, Target::Api(object)) if object.kind == "MachineConfig" => of_config(scene, object),
         (Action::Patch { operations, .. }, Target::Api(object)) => {
             let about = |path: &str, value: &dyn Fn(&serde_json::Value) -> bool| {
                 operations.iter().any(|one| {
@@ -116,19 +119,42 @@ fn takes(scene: &Scene) -> Takes {
         (Action::Delete, Target::Api(object)) if object.kind == "Node" => {
             Takes::Machine(object.name.clone())
         }
-        (Action::Create { .. }, Target::Api(object)) if object.kind == "MachineConfig" => {
-            // A rendered config is only a record; any other rolls out with reboots.
-            match object.name.starts_with("rendered-") || object.name.contains("-worker-") {
-                true => Takes::Nothing,
-                false => Takes::Masters,
-            }
-        }
         (Action::WriteFile { path, .. }, Target::Node { name })
             if path == "/run/machine-config-daemon-force" =>
         {
             Takes::Machine(name.clone())
         }
         _ => Takes::Nothing,
+    }
+}
+
+/// By this label a pool takes a config, whatever it is called.
+const ROLE: &str = "/metadata/labels/machineconfiguration.openshift.io~1role";
+/// Labels what it makes with the role that it is told.
+const LABELLED_BY_ROLE: &str = "chrony-machine-config";
+
+fn labelled(config: &Json) -> Option<&str> {
+    config.pointer(ROLE).and_then(Json::as_str)
+}
+
+/// Which pool's nodes a config reboots. One of which nobody tells may be the masters'.
+fn of_config(scene: &Scene, object: &Object) -> Takes {
+    let role = match &scene.step.action {
+        Action::Create { content: Content::Plan { value } } => labelled(value),
+        Action::Create { content: Content::Maker { maker, inputs } } => {
+            inputs.get("role").and_then(Json::as_str).filter(|_| maker == LABELLED_BY_ROLE)
+        }
+        Action::Patch { operations, .. } if operations.iter().any(|one| touches(one, ROLE)) => None,
+        _ => scene.object.and_then(labelled),
+    };
+    // A rendered config that no label gives to a pool is only a record.
+    let is_record =
+        matches!(scene.step.action, Action::Create { .. }) && object.name.starts_with("rendered-");
+    match role {
+        Some("master") => Takes::Masters,
+        Some(_) => Takes::Nothing,
+        None if is_record => Takes::Nothing,
+        None => Takes::Masters,
     }
 }
 

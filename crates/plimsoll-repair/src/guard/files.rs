@@ -24,6 +24,11 @@ pub fn only_known_files(scene: &Scene) -> Vec<String> {
     match &scene.step.action {
         // Of who may write the kubelet's own, the next guard tells.
         Action::WriteFile { path, .. } if path == KUBELET => Vec::new(),
+        Action::WriteFile { path, content: Content::Plan { .. }, .. } if is_credential(path) => {
+            vec![format!(
+                "{path} on {name} would be what the plan says: a plan holds no credentials, a maker makes them"
+            )]
+        }
         Action::WriteFile { path, .. } if !WRITABLE.contains(&path.as_str()) => {
             vec![format!(
                 "{path} on {name} is not a plan's to write: it belongs to whoever made it"
@@ -40,6 +45,13 @@ pub fn only_known_files(scene: &Scene) -> Vec<String> {
         }
         _ => Vec::new(),
     }
+}
+
+/// A file by which somebody is let in: as whom is never a pack's to say.
+fn is_credential(path: &str) -> bool {
+    path.ends_with("kubeconfig")
+        || path.starts_with("/var/lib/kubelet/pki/")
+        || [".key", ".pem", ".crt"].iter().any(|end| path.ends_with(end))
 }
 
 /// A file of the daemon's that differs from its config is drift: the plan has to carry the config too.

@@ -1,7 +1,7 @@
 //! Objects of the API that are not ours to change, and changes that would not be what they seem.
 
 use plimsoll_model::EntityId;
-use plimsoll_model::plan::{Action, Object, Target};
+use plimsoll_model::plan::{Action, Content, Object, Target};
 use serde_json::Value;
 
 use super::Scene;
@@ -18,6 +18,10 @@ const RECREATED: &[(&str, &str, i64)] = &[
     ("openshift-kube-apiserver", "localhost-recovery-serving-certkey", 14),
     (MCO, "machine-config-server-tls", 19),
 ];
+
+/// What may be deleted: it ends by itself, its owner makes it again, or another guard knows who does. All
+/// else is taken away by whoever put it there.
+const DELETABLE: [&str; 4] = ["CertificateSigningRequest", "Job", "Pod", "Secret"];
 
 fn object<'s>(scene: &Scene<'s>) -> Option<&'s Object> {
     match &scene.step.target {
@@ -45,24 +49,53 @@ fn reaches(place: &str, path: &str) -> bool {
     below(path, place) || below(place, path)
 }
 
+/// Whether an operation writes or takes away anything there, or copies it elsewhere.
+pub fn touches(operation: &Value, place: &str) -> bool {
+    let from = operation["from"].as_str();
+    reaches(path(operation), place) || from.is_some_and(|from| reaches(from, place))
+}
+
 pub fn secrets_stay(scene: &Scene) -> Vec<String> {
-    let Some(object) = object(scene) else { return Vec::new() };
-    if object.kind != "Secret" {
-        return Vec::new();
-    }
+    let Some(object) = object(scene).filter(|one| one.kind == "Secret") else { return Vec::new() };
     let entity = object.entity();
-    let empties = operations(scene).iter().any(|one| reaches(path(one), "/data"));
-    match scene.step.action {
+    match &scene.step.action {
         Action::Delete => match proven_recreator(scene, object) {
             Ok(()) => Vec::new(),
             Err(why) => vec![why],
         },
-        Action::Patch { .. } if empties => {
+        Action::Patch { operations, .. } if operations.iter().any(is_of_credentials) => {
             vec![format!(
                 "the data of {entity} is not patched by hand: a plan holds no credentials"
             )]
         }
+        Action::Create { content: Content::Plan { .. } }
+        | Action::Fill { content: Content::Plan { .. } } => vec![format!(
+            "what {entity} holds would stand in the plan: a plan holds no credentials, a maker makes them"
+        )],
         _ => Vec::new(),
+    }
+}
+
+fn is_of_credentials(operation: &Value) -> bool {
+    ["/data", "/stringData"].iter().any(|place| touches(operation, place))
+}
+
+/// Whether anything of that kind may be deleted at all.
+pub fn is_deletable(kind: &str) -> bool {
+    DELETABLE.contains(&kind)
+}
+
+pub fn only_what_comes_back_is_deleted(scene: &Scene) -> Vec<String> {
+    let Some(object) = object(scene).filter(|_| scene.step.action == Action::Delete) else {
+        return Vec::new();
+    };
+    match is_deletable(&object.kind) {
+        true => Vec::new(),
+        false => vec![format!(
+            "{} is not a plan's to delete: nothing makes a {} again as it was",
+            object.entity(),
+            object.kind
+        )],
     }
 }
 

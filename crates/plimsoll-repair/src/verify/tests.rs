@@ -70,18 +70,40 @@ fn healthy() -> Diagnosis {
     diagnosis("healthy", json!([]), json!([]))
 }
 
+fn file(path: &str, text: &str) -> plimsoll_engine::PackFile {
+    plimsoll_engine::PackFile { path: path.into(), text: text.into() }
+}
+
+/// Cordoned nodes and certificate requests that wait, as failures; a node that is cordoned is also noted.
+fn pack() -> Pack {
+    let case = r#"
+id: cordoned
+title: A node is cordoned
+states:
+- {id: cordoned, on: Node, when: "self.unschedulable", summary: "{name} is cordoned."}
+- {id: noted, on: Node, role: note, when: "self.unschedulable", summary: "{name} is cordoned."}
+- {id: old, on: Node, when: "self.unschedulable", applies: {versions: ..4.12}, summary: "s"}
+- {id: waiting, on: CertificateSigningRequest, when: "self.pending", summary: "{name} waits."}
+- {id: over, on: Node, when: "self.unschedulable", recovered: "self.controlPlane", summary: "s"}
+"#;
+    let files = [file("x/cordoned/case.yaml", case)];
+    Pack::load(&files).unwrap_or_else(|errors| panic!("{errors:?}"))
+}
+
 /// `id entity: word` of all that is not met.
 fn left(base: &FactBase, diagnosis: &Diagnosis, wanted: &Wanted) -> Vec<String> {
-    let all = criteria(base, diagnosis, wanted);
+    let all = criteria(&pack(), base, diagnosis, wanted);
     let left = all.iter().filter(|one| one.ok != Met::Yes);
     left.map(|one| format!("{} {}: {:?}", one.id, one.entity, one.ok)).collect()
 }
 
 #[test]
 fn a_cluster_that_is_well_meets_everything() {
-    let wanted = Wanted { gone: BTreeSet::from(["kubelet-anonymous".into()]), after_install: true };
-    assert_eq!(left(&well(), &healthy(), &wanted), Vec::<String>::new());
-    let says = criteria(&well(), &healthy(), &wanted);
+    let wanted = Wanted { gone: BTreeSet::from(["cordoned".into()]), after_install: true };
+    let mut base = well();
+    set(&mut base, "Node/master-0", "unschedulable", false);
+    assert_eq!(left(&base, &healthy(), &wanted), Vec::<String>::new());
+    let says = criteria(&pack(), &base, &healthy(), &wanted);
     let installed = says.iter().find(|one| one.id == "install-complete").unwrap();
     assert!(installed.says.ends_with("30 minutes ago"), "{}", installed.says);
     assert!(gate(&well()).unwrap().starts_with("the first hour ends in 30 minutes"));
@@ -118,6 +140,34 @@ fn what_is_not_known_is_not_met() {
     let operator = base.entities.get_mut(&"ClusterOperator/etcd".parse().unwrap()).unwrap();
     operator.facts.remove("degraded");
     let expected = ["operator-not-degraded ClusterOperator/etcd: Unknown"];
+    assert_eq!(left(&base, &healthy(), &Wanted::default()), expected);
+}
+
+/// Somebody else may tell of a thing whose own object was not read, or that is not there any more.
+#[test]
+fn what_only_others_tell_of_is_not_known_unless_a_list_does_not_have_it() {
+    let mut base = well();
+    set(&mut base, "Node/master-2", "events", Value::Map(BTreeMap::new()));
+    set(&mut base, "ClusterOperator/network", "details", Value::Map(BTreeMap::new()));
+    set(&mut base, "MachineConfigPool/infra", "served", "failed");
+    let found = left(&base, &healthy(), &Wanted::default());
+    let expected = [
+        "node-ready Node/master-2: Unknown",
+        "operator-available ClusterOperator/network: Unknown",
+        "operator-not-degraded ClusterOperator/network: Unknown",
+        "operator-settled ClusterOperator/network: Unknown",
+        "pool-not-degraded MachineConfigPool/infra: Unknown",
+        "pool-updated MachineConfigPool/infra: Unknown",
+    ];
+    assert_eq!(found, expected);
+    let whole = || Value::List(Vec::new());
+    let lists = ["nodes", "clusteroperators", "machineconfigpools"];
+    let lists = lists.map(|plural| (plural.to_string(), whole()));
+    set(&mut base, "Cluster/cluster", "lists", Value::Map(BTreeMap::from(lists)));
+    assert_eq!(left(&base, &healthy(), &Wanted::default()), Vec::<String>::new());
+    // In the list, and without its condition.
+    set(&mut base, "Node/master-2", "controlPlane", true);
+    let expected = ["node-ready Node/master-2: Unknown"];
     assert_eq!(left(&base, &healthy(), &Wanted::default()), expected);
 }
 
@@ -170,18 +220,63 @@ fn a_diagnosis_with_a_root_is_not_well() {
     assert_eq!(left(&well(), &deadlock, &Wanted::default()), ["no-root-cause Cluster/cluster: No"]);
 }
 
+fn left_of(name: &str, base: &FactBase, states: serde_json::Value) -> Vec<String> {
+    let wanted = Wanted { gone: BTreeSet::from([name.into()]), ..Wanted::default() };
+    left(base, &diagnosis("healthy", json!([]), states), &wanted)
+}
+
 #[test]
-fn what_was_repaired_is_gone_when_it_is_not_active() {
-    let state = |status: &str| {
-        let states = json!([{"id": "kubelet-anonymous", "entity": "Node/master-1", "status": status,
-            "since": null, "summary": "it lost its identity", "evidence": []}]);
-        let wanted =
-            Wanted { gone: BTreeSet::from(["kubelet-anonymous".into()]), ..Wanted::default() };
-        left(&well(), &diagnosis("healthy", json!([]), states), &wanted)
+fn what_was_repaired_is_gone_when_its_rule_says_so_of_everything() {
+    let nothing = Vec::<String>::new();
+    let mut base = well();
+    // The diagnosis does not list what it could not tell.
+    assert_eq!(left_of("cordoned", &base, json!([])), ["state-gone Node/master-0: Unknown"]);
+    set(&mut base, "Node/master-0", "unschedulable", true);
+    assert_eq!(left_of("cordoned", &base, json!([])), ["state-gone Node/master-0: No"]);
+    let expected = json!([{"id": "cordoned", "entity": "Node/master-0", "status": "expected",
+        "since": null, "summary": "", "evidence": []}]);
+    assert_eq!(left_of("cordoned", &base, expected), nothing);
+    set(&mut base, "Node/master-0", "unschedulable", false);
+    assert_eq!(left_of("cordoned", &base, json!([])), nothing);
+    set(&mut base, "Node/worker-0", "ready", condition_of("True"));
+    assert_eq!(left_of("cordoned", &base, json!([])), ["state-gone Node/worker-0: Unknown"]);
+    let wanted = Wanted { gone: BTreeSet::from(["cordoned".into()]), ..Wanted::default() };
+    let told = criteria(&pack(), &base, &healthy(), &wanted);
+    let told = told.iter().find(|one| one.id == "state-gone").unwrap();
+    assert_eq!(told.says, "whether cordoned is gone is not provable from this data");
+}
+
+#[test]
+fn what_is_over_or_cannot_be_here_or_is_no_failure_is_not_left() {
+    let nothing = Vec::<String>::new();
+    let mut base = well();
+    set(&mut base, "Node/master-0", "unschedulable", true);
+    assert_eq!(left_of("over", &base, json!([])), ["state-gone Node/master-0: No"]);
+    set(&mut base, "Node/master-0", "controlPlane", true);
+    assert_eq!(left_of("over", &base, json!([])), nothing);
+    assert_eq!(left_of("noted", &base, json!([])), nothing);
+    assert_eq!(left_of("old", &base, json!([])), ["state-gone Node/master-0: No"]);
+    set(&mut base, "Cluster/cluster", "minor", 18i64);
+    assert_eq!(left_of("old", &base, json!([])), nothing);
+    assert_eq!(left_of("nonsense", &base, json!([])), ["state-gone Cluster/cluster: Unknown"]);
+}
+
+/// Requests go by themselves: where all were listed and there is none, none waits.
+#[test]
+fn of_what_was_not_listed_nobody_knows_that_there_is_none() {
+    let mut base = well();
+    assert_eq!(left_of("waiting", &base, json!([])), ["state-gone Cluster/cluster: Unknown"]);
+    let list = |namespaces: Vec<&str>| {
+        let plural = "certificatesigningrequests".to_string();
+        Value::Map(BTreeMap::from([(plural, namespaces.into())]))
     };
-    assert_eq!(state("active"), ["state-gone Node/master-1: No"]);
-    assert_eq!(state("unknown"), ["state-gone Node/master-1: Unknown"]);
-    assert_eq!(state("recovered"), Vec::<String>::new());
+    set(&mut base, "Cluster/cluster", "lists", list(vec!["some"]));
+    assert_eq!(left_of("waiting", &base, json!([])), ["state-gone Cluster/cluster: Unknown"]);
+    set(&mut base, "Cluster/cluster", "lists", list(Vec::new()));
+    assert_eq!(left_of("waiting", &base, json!([])), Vec::<String>::new());
+    set(&mut base, "CertificateSigningRequest/csr-1", "pending", true);
+    let expected = ["state-gone CertificateSigningRequest/csr-1: No"];
+    assert_eq!(left_of("waiting", &base, json!([])), expected);
 }
 
 #[test]
@@ -197,7 +292,7 @@ fn an_install_that_is_not_complete_does_not_pass_the_gate() {
     set(&mut late, "ClusterOperator/etcd", "degraded", condition_of("True"));
     late.now = Some("2025-12-04T17:12:00Z".parse().unwrap());
     assert!(gate(&late).unwrap().starts_with("the first hour ended 1320 minutes ago"));
-    let told = criteria(&late, &healthy(), &wanted);
+    let told = criteria(&pack(), &late, &healthy(), &wanted);
     let degraded = told.iter().find(|one| one.ok == Met::No).unwrap();
     assert!(degraded.says.contains("the installer does not wait for this"), "{}", degraded.says);
 }
@@ -231,8 +326,6 @@ fn static_pods_run_through_the_window() {
 
 #[test]
 fn a_failure_mode_brings_what_a_person_checks() {
-    let file =
-        |path: &str, text: &str| plimsoll_engine::PackFile { path: path.into(), text: text.into() };
     let case = r#"
 id: cable-loose
 title: A cable is loose
