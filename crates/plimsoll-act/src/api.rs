@@ -11,7 +11,7 @@ mod rights;
 use std::path::PathBuf;
 
 use plimsoll_model::plan::{Action, Content, Object, Step, Target as Where, Undo};
-use plimsoll_repair::{applied, decision, grounded};
+use plimsoll_repair::{applied, decision, filled_since, grounded};
 use serde_json::{Value, json};
 
 use crate::make::{self, Reads};
@@ -95,7 +95,7 @@ impl Target for ApiTarget<'_> {
                 if is_as_before(operations, &now) {
                     return Ok(format!("nothing of it is left in {entity}"));
                 }
-                if let Some(path) = taken_since(operations, &now) {
+                if let Some(path) = filled_since(&now, operations) {
                     let why = format!("{entity} has another {path} since, and is left as it is");
                     return Err(Trouble::Stale(why));
                 }
@@ -149,19 +149,6 @@ fn subresource(step: &Step) -> Option<&str> {
 fn is_as_before(undo: &[Value], now: &Value) -> bool {
     let mut changes = undo.iter().filter(|one| one["op"] != "test");
     changes.all(|one| applied(now, one))
-}
-
-/// A field that this plan removed and somebody else has set since: a patch cannot test that it is absent.
-fn taken_since<'u>(undo: &'u [Value], now: &Value) -> Option<&'u str> {
-    let paths = |op: &'static str| {
-        let all = undo.iter().filter(move |one| one["op"] == op);
-        all.filter_map(|one| one["path"].as_str())
-    };
-    let is_field = |path: &str| {
-        let parent = path.rsplit_once('/').and_then(|(parent, _)| now.pointer(parent));
-        parent.is_some_and(Value::is_object) && now.pointer(path).is_some()
-    };
-    paths("add").find(|path| is_field(path) && !paths("test").any(|tested| tested == *path))
 }
 
 /// With the resourceVersion that was just seen: whoever was faster wins, and this stops.
@@ -338,17 +325,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_that_was_removed_is_brought_back_only_where_nobody_set_it_since() {
+    fn what_was_taken_back_may_be_taken_back_again() {
         let undo = [
             json!({"op": "test", "path": "/spec/b", "value": 2}),
-            json!({"op": "add", "path": "/spec/b", "value": 1}),
+            json!({"op": "replace", "path": "/spec/b", "value": 1}),
             json!({"op": "add", "path": "/spec/a", "value": 1}),
         ];
         let with = |spec: Value| json!({"spec": spec});
-        assert_eq!(taken_since(&undo, &with(json!({"b": 2}))), None);
-        assert_eq!(taken_since(&undo, &with(json!({"b": 2, "a": 7}))), Some("/spec/a"));
-        let into_list = [json!({"op": "add", "path": "/spec/list/0", "value": 1})];
-        assert_eq!(taken_since(&into_list, &with(json!({"list": [5]}))), None);
         assert!(is_as_before(&undo, &with(json!({"b": 1, "a": 1}))), "taken back already");
         assert!(!is_as_before(&undo, &with(json!({"b": 2}))));
     }

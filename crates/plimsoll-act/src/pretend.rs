@@ -171,6 +171,9 @@ impl Target for Pretend {
             (Where::Api(object), Undo::Patch { operations }) => {
                 let entity = object.entity();
                 let now = things.objects.get(&entity).cloned().unwrap_or_default();
+                if let Some(path) = plimsoll_repair::filled_since(&now, operations) {
+                    return Err(Trouble::Stale(format!("{entity} has another {path} since")));
+                }
                 let before = patched(&now, operations).map_err(Trouble::Stale)?;
                 things.objects.insert(entity, before);
             }

@@ -7,11 +7,12 @@ mod undo;
 
 use std::time::{Duration, Instant};
 
+use plimsoll_model::diagnosis::StateRef;
 use plimsoll_model::plan::{Action, Condition, Plan, Step, TYPED_FROM, Target as Where};
 use plimsoll_model::session::{Entry, Event, Outcome};
 use plimsoll_model::{Diagnosis, EntityId, FactBase};
 use plimsoll_repair::guard::{self, Scene};
-use plimsoll_repair::{Answer, holds, judge};
+use plimsoll_repair::{Answer, Judged, holds, judge};
 
 use crate::journal::{Log, Unwritable};
 use crate::target::{Standing, Targets, Trouble};
@@ -28,6 +29,8 @@ pub trait World {
     fn look(&self) -> Result<Look, String>;
     /// Reads what the guards and conditions ask of, without logs.
     fn glance(&self) -> Result<FactBase, String>;
+    /// Whether these facts would show the state if it were there.
+    fn would_show(&self, base: &FactBase, state: &StateRef) -> bool;
 }
 
 /// The person at the console.
@@ -377,11 +380,7 @@ impl Transaction<'_> {
         let mut well_since: Option<Instant> = None;
         let mut bad_in_a_row = 0;
         loop {
-            let judged = match self.world.look() {
-                Ok(look) => judge(before, &look.diagnosis, &self.plan.root),
-                // What cannot be read is not known to be worse.
-                Err(says) => plimsoll_repair::Judged { outcome: Outcome::Stopped, says },
-            };
+            let judged = self.judged(before);
             match judged.outcome {
                 Outcome::Fixed => {
                     let since = *well_since.get_or_insert_with(Instant::now);
@@ -403,10 +402,7 @@ impl Transaction<'_> {
                 Outcome::Improved | Outcome::Unchanged if over => {
                     return self.ended(judged.outcome, judged.says);
                 }
-                Outcome::Stopped if over => {
-                    let says = format!("the cluster cannot be read: {}", judged.says);
-                    return self.ended(Outcome::Stopped, says);
-                }
+                Outcome::Stopped if over => return self.ended(Outcome::Stopped, judged.says),
                 Outcome::Fixed if over => {
                     let says = "it is well, and does not stay so".to_string();
                     return self.ended(Outcome::Improved, says);
@@ -418,6 +414,21 @@ impl Transaction<'_> {
                 return self.ended(Outcome::Stopped, format!("{why}; {}", judged.says));
             }
             std::thread::sleep(self.pace.poll);
+        }
+    }
+
+    /// A look after the last step. What cannot be seen is neither well nor worse.
+    fn judged(&self, before: &Diagnosis) -> Judged {
+        let unknown = |says: String| Judged { outcome: Outcome::Stopped, says };
+        let root = &self.plan.root;
+        let look = match self.world.look() {
+            Ok(look) => look,
+            Err(why) => return unknown(format!("the cluster cannot be read: {why}")),
+        };
+        let judged = judge(before, &look.diagnosis, root);
+        match judged.outcome == Outcome::Fixed && !self.world.would_show(&look.base, root) {
+            true => unknown(format!("{} ({}) cannot be told any more", root.id, root.entity)),
+            false => judged,
         }
     }
 

@@ -11,9 +11,10 @@ use plimsoll_act::{
     Alone, Consent, Ended, Kept, Log, Look, Pretend, Sight, Standing, Target, Targets, Transaction,
     Trouble, Turn, Unwritable, World,
 };
+use plimsoll_model::diagnosis::StateRef;
 use plimsoll_model::plan::{Plan, Step};
 use plimsoll_model::session::{Entry, Event, Outcome};
-use plimsoll_model::{EntityId, Time};
+use plimsoll_model::{EntityId, FactBase, Time};
 use serde_json::json;
 use support::{Body, Yes, objects, pace, plan, pretend};
 
@@ -452,9 +453,48 @@ impl World for Silenced<'_> {
             _ => Err("no answer".into()),
         }
     }
-    fn glance(&self) -> Result<plimsoll_model::FactBase, String> {
+    fn glance(&self) -> Result<FactBase, String> {
         self.0.glance()
     }
+    fn would_show(&self, base: &FactBase, state: &StateRef) -> bool {
+        self.0.would_show(base, state)
+    }
+}
+
+/// The data that would show the root is not there any more.
+struct Blinded<'a>(Body<'a>);
+
+impl World for Blinded<'_> {
+    fn look(&self) -> Result<Look, String> {
+        self.0.look()
+    }
+    fn glance(&self) -> Result<FactBase, String> {
+        self.0.glance()
+    }
+    fn would_show(&self, _: &FactBase, _: &StateRef) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_root_that_cannot_be_told_any_more_is_not_called_fixed() {
+    let plan = plan();
+    let (pretend, mut entries) = (pretend(), Vec::new());
+    let mut log = DyingLog { entries: &mut entries, lives: None };
+    let mut transaction = Transaction {
+        plan: &plan,
+        targets: &pretend,
+        world: &Blinded(Body { pretend: &pretend, plan: &plan, gets_worse: false }),
+        consent: &Yes,
+        turn: &Alone,
+        log: &mut log,
+        pace: pace(),
+        break_glass: false,
+        by: "test".into(),
+    };
+    let ended = transaction.apply().unwrap();
+    let Ended::With(Outcome::Stopped, says) = &ended else { panic!("{ended:?}") };
+    assert!(says.contains("cannot be told any more"), "{says}");
 }
 
 #[test]

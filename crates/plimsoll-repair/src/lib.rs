@@ -15,6 +15,6 @@ pub mod verify;
 pub use condition::{Answer, holds};
 pub use draft::{Answers, Choice, Unplanned, choose, draft, draft_break_glass, draft_named};
 pub use exact::{Observed, applied, decision, exact, filled_since, grounded, patched, reverse};
-pub use outcome::{Judged, judge};
+pub use outcome::{Judged, judge, would_show};
 pub use resource::resource;
 pub use told::told;

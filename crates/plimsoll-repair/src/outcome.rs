@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll_model::Diagnosis;
+use plimsoll_engine::Pack;
+use plimsoll_engine::predicate::Truth;
+use plimsoll_engine::rules;
 use plimsoll_model::diagnosis::{Confidence, StateRef, Status, Verdict};
 use plimsoll_model::session::Outcome;
+use plimsoll_model::{Diagnosis, FactBase};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
@@ -28,7 +31,8 @@ pub fn judge(before: &Diagnosis, after: &Diagnosis, root: &StateRef) -> Judged {
     let judged = |outcome, says: String| Judged { outcome, says };
     if after.verdict == Verdict::NotProvable && before.verdict != Verdict::NotProvable {
         let says = format!("it cannot be seen any more: {}", after.reason);
-        return judged(Outcome::Worse, says);
+        // Missing data is no reason to change anything again.
+        return judged(Outcome::Stopped, says);
     }
     // A root that was a symptom before was hidden by the one that is gone.
     let new: Vec<String> = roots_after
@@ -56,6 +60,15 @@ pub fn judge(before: &Diagnosis, after: &Diagnosis, root: &StateRef) -> Judged {
             judged(Outcome::Fixed, format!("{} and all that it caused is gone", shown(root)))
         }
     }
+}
+
+/// Whether these facts would show the state if it were there: data that is missing is no proof that
+/// something is gone, but a thing that is gone has no states.
+pub fn would_show(pack: &Pack, base: &FactBase, state: &StateRef) -> bool {
+    let states = rules::run(pack, base);
+    let of_it = states.get(&state.entity).into_iter().flatten();
+    let mut of_it = of_it.filter(|one| pack.states[one.state].id == state.id);
+    of_it.all(|one| !matches!(one.truth, Truth::Unknown(_)))
 }
 
 fn shown(state: &StateRef) -> String {

@@ -165,5 +165,6 @@ mod tests {
         sorted.sort_unstable();
         sorted.dedup();
         assert_eq!(names, sorted);
+        assert_eq!(names, plimsoll_model::plan::MAKERS, "packs may name these");
     }
 }

@@ -45,6 +45,10 @@ impl World for Body<'_> {
     fn glance(&self) -> Result<FactBase, String> {
         Ok(base())
     }
+
+    fn would_show(&self, _: &FactBase, _: &StateRef) -> bool {
+        true
+    }
 }
 
 pub struct Yes;
@@ -160,6 +164,7 @@ pub fn plan() -> Plan {
     let pool = Where::Api(object("MachineConfigPool", "worker"));
     let content = || Content::Plan { value: json!({"spec": {"made": true}}) };
     let path = "/etc/kubernetes/kubeconfig".to_string();
+    let made = Content::Maker { maker: "bootstrap-kubeconfig".into(), inputs: json!({}) };
     let mut steps = vec![
         step(patch, pool, Undo::Patch { operations: Vec::new() }),
         step(
@@ -167,14 +172,14 @@ pub fn plan() -> Plan {
             Where::Api(object("MachineConfig", "rendered-worker-1")),
             Undo::Delete,
         ),
-        step(Action::WriteFile { path, mode: 0o600, content: content() }, node(), Undo::Restore),
+        step(Action::WriteFile { path, mode: 0o600, content: made }, node(), Undo::Restore),
         step(
             Action::Retire { paths: vec!["/var/lib/kubelet/kubeconfig".into()] },
             node(),
             Undo::Restore,
         ),
         step(Action::Unit { unit: "kubelet".into(), verb: UnitVerb::Stop }, node(), Undo::Reverse),
-        step(Action::Delete, Where::Api(object("ConfigMap", "old")), Undo::Restore),
+        step(Action::Delete, Where::Api(object("CertificateSigningRequest", "old")), Undo::Restore),
         step(
             Action::Power { to: Power::On },
             Where::Bmc { host: "worker-1".into(), serial: None },
@@ -224,7 +229,7 @@ pub fn objects() -> BTreeMap<EntityId, Value> {
     };
     BTreeMap::from([
         of("MachineConfigPool", "worker", json!({"paused": false, "other": 1})),
-        of("ConfigMap", "old", json!({})),
+        of("CertificateSigningRequest", "old", json!({})),
         of("ConfigMap", "bystander", json!({"untouched": true})),
     ])
 }

@@ -91,7 +91,7 @@ impl Watch<'_> {
             .map_err(|error| Failure::Unreadable(error.to_string()))?;
         let (base, diagnosis) =
             plimsoll_engine::examine(self.pack, &snapshot, self.suppressions, Some(&self.memory));
-        let criteria = verify::criteria(&base, &diagnosis, &self.wanted);
+        let criteria = verify::criteria(self.pack, &base, &diagnosis, &self.wanted);
         Ok(Look { base, diagnosis, criteria })
     }
 

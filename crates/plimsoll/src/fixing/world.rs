@@ -6,6 +6,7 @@ use std::time::Duration;
 use plimsoll_act::{Api, Look, World};
 use plimsoll_engine::{Memory, Pack, Suppression};
 use plimsoll_live::{Live, Node, Request, Silent};
+use plimsoll_model::diagnosis::StateRef;
 use plimsoll_model::{Diagnosis, FactBase, Needs, Snapshot};
 use plimsoll_sources::{Given, NoProgress};
 
@@ -100,6 +101,10 @@ impl World for Site {
     fn look(&self) -> Result<Look, String> {
         let (base, diagnosis) = self.examine().map_err(|failure| failure.to_string())?;
         Ok(Look { base, diagnosis })
+    }
+
+    fn would_show(&self, base: &FactBase, state: &StateRef) -> bool {
+        plimsoll_repair::would_show(&self.pack, base, state)
     }
 
     fn glance(&self) -> Result<FactBase, String> {

@@ -55,6 +55,7 @@ fn run() {
     credential(&server, &hands, &kubelet);
     let programs = kubelet.serve_ssh(folder.path()).unwrap();
     kubelet.kill().unwrap();
+    fs_err::write(kubelet.root.join("etc/resolv.conf"), "nameserver 198.51.100.53\n").unwrap();
     lose_identity(&kubelet);
     let mut site = Site::new_at(server.admin().unwrap(), now());
     site.programs = Some(programs);
@@ -68,7 +69,7 @@ fn run() {
     let _signer = signer(&server);
     wait_for("the silence", LONG, || kubelet.ready(&server).as_deref() == Some("Unknown")).unwrap();
     site.now = now();
-    let plan = site.plan(&["kubelet-anonymous", "--save", "plan.json"]);
+    let plan = site.plan(&["bootstrap-credential-missing", "--save", "plan.json"]);
     assert_eq!(plan["repair"], "rebuild-kubelet-identity", "{plan:#}");
     assert_eq!(plan["hindrances"], Value::Null, "{plan:#}");
     let digest = plan["digest"].as_str().unwrap();
@@ -107,11 +108,12 @@ fn credential(server: &ApiServer, hands: &Kubectl, kubelet: &RealKubelet) {
     let made = server.kubectl(&["create", "--raw", &path, "-f", "-"], &asked.to_string()).unwrap();
     let made: Value = serde_json::from_str(&made).unwrap();
     let token = format!("--from-literal=token={}", made["status"]["token"].as_str().unwrap());
-    let _ = hands.run(&["delete", "secret", "node-bootstrapper-token", "-n", MCO]);
+    let away = ["delete", "--ignore-not-found"];
+    hands.run(&[&away[..], &["secret", "node-bootstrapper-token", "-n", MCO]].concat()).unwrap();
     let secret = ["create", "secret", "generic", "node-bootstrapper-token", "-n", MCO, &token];
     hands.run(&secret).unwrap();
     let kept = ["serviceaccount-ca", "-n", "openshift-kube-controller-manager"];
-    let _ = hands.run(&[&["delete", "configmap"], &kept[..]].concat());
+    hands.run(&[&away[..], &["configmap"], &kept].concat()).unwrap();
     let bundle = format!("--from-literal=ca-bundle.crt={}", server.authority.pem);
     hands.run(&[&["create", "configmap"], &kept[..], &[&bundle]].concat()).unwrap();
     let config = fs_err::read_to_string(kubelet.root.join("var/lib/kubelet/kubeconfig")).unwrap();
