@@ -201,10 +201,8 @@ pub fn filled_since(now: &Value, undo: &[Value]) -> Option<String> {
     let mut by_then = now.clone();
     for operation in grounded(now, undo) {
         let path = operation["path"].as_str().unwrap_or_default();
-        let parent = path.rsplit_once('/').and_then(|(parent, _)| by_then.pointer(parent));
-        // Into a list it is put between the others.
-        let is_field = parent.is_some_and(Value::is_object);
-        if operation["op"] == "add" && is_field && by_then.pointer(path).is_some() {
+        // Nor does it put anything between the items of a list: `reverse` adds at their end alone.
+        if operation["op"] == "add" && by_then.pointer(path).is_some() {
             return Some(path.into());
         }
         // An operation that cannot be done is refused by whoever is asked to do it.

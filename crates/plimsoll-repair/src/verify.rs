@@ -23,6 +23,8 @@ pub const GATE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 pub struct Wanted {
     /// States that must be gone.
     pub gone: BTreeSet<String>,
+    /// On this entity, as it is shown; on every one where nothing is given.
+    pub on: Option<String>,
     /// The gate of the first hour.
     pub after_install: bool,
 }
@@ -66,7 +68,13 @@ pub fn criteria(
     cluster(base, &mut found);
     roots(diagnosis, &mut found);
     if !wanted.gone.is_empty() {
-        let seen = Seen { pack, base, diagnosis, states: rules::run(pack, base) };
+        let seen = Seen {
+            pack,
+            base,
+            diagnosis,
+            states: rules::run(pack, base),
+            on: wanted.on.as_deref(),
+        };
         found.extend(wanted.gone.iter().flat_map(|name| seen.gone(name)));
     }
     if wanted.after_install {
@@ -296,6 +304,7 @@ struct Seen<'s> {
     base: &'s FactBase,
     diagnosis: &'s Diagnosis,
     states: States,
+    on: Option<&'s str>,
 }
 
 const GONE: &str = "state-gone";
@@ -332,7 +341,8 @@ impl Seen<'_> {
         }
         let mut asked = false;
         let mut left = Vec::new();
-        for (entity, instances) in &self.states {
+        let is_meant = |entity: &EntityId| self.on.is_none_or(|on| entity.to_string() == on);
+        for (entity, instances) in self.states.iter().filter(|(entity, _)| is_meant(entity)) {
             for instance in instances.iter().filter(|instance| instance.state == index) {
                 asked = true;
                 left.extend(self.left_on(entity, rule, instance));

@@ -99,7 +99,8 @@ fn left(base: &FactBase, diagnosis: &Diagnosis, wanted: &Wanted) -> Vec<String> 
 
 #[test]
 fn a_cluster_that_is_well_meets_everything() {
-    let wanted = Wanted { gone: BTreeSet::from(["cordoned".into()]), after_install: true };
+    let gone = BTreeSet::from(["cordoned".into()]);
+    let wanted = Wanted { gone, after_install: true, ..Wanted::default() };
     let mut base = well();
     set(&mut base, "Node/master-0", "unschedulable", false);
     assert_eq!(left(&base, &healthy(), &wanted), Vec::<String>::new());
@@ -241,6 +242,8 @@ fn what_was_repaired_is_gone_when_its_rule_says_so_of_everything() {
     set(&mut base, "Node/worker-0", "ready", condition_of("True"));
     assert_eq!(left_of("cordoned", &base, json!([])), ["state-gone Node/worker-0: Unknown"]);
     let wanted = Wanted { gone: BTreeSet::from(["cordoned".into()]), ..Wanted::default() };
+    let of_one = Wanted { on: Some("Node/master-0".into()), ..wanted.clone() };
+    assert_eq!(left(&base, &healthy(), &of_one), nothing, "the other one was not asked for");
     let told = criteria(&pack(), &base, &healthy(), &wanted);
     let told = told.iter().find(|one| one.id == "state-gone").unwrap();
     assert_eq!(told.says, "whether cordoned is gone is not provable from this data");

@@ -2,7 +2,13 @@
 # COMMAND is what runs; its output goes to the log that `journalctl` shows.
 state=/run/kubelet.unit
 for last; do :; done
-runs() { [ -s "$state/pid" ] && kill -0 "$(cat "$state/pid")" 2> /dev/null; }
+# The first process of the node reaps nobody: what has ended stays as a zombie.
+runs() {
+  [ -s "$state/pid" ] || return 1
+  case $(sed -n 's/^State:[[:space:]]*//p' "/proc/$(cat "$state/pid")/status" 2> /dev/null) in
+    '' | Z*) return 1 ;;
+  esac
+}
 stop() {
   rm -f "$state/wanted"
   while runs; do

@@ -18,8 +18,8 @@ pub struct Verify {
     pub sources: Vec<PathBuf>,
 
     /// After the repair of this failure mode: it must be gone, and what a person has
-    /// to check is listed
-    #[arg(long = "for", value_name = "ID")]
+    /// to check is listed; Node/master-1:ID asks of that one alone
+    #[arg(long = "for", value_name = "[ENTITY:]ID")]
     pub after: Option<String>,
 
     /// Seconds that everything has to hold

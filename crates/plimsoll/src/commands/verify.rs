@@ -25,11 +25,15 @@ pub fn run(args: &Verify) -> Result<Outcome, Failure> {
     let suppressions = crate::config::suppressions(args.config.as_deref())?;
     let pack = crate::knowledge::load(&args.pack)?;
     let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
-    let (gone, by_hand) = match &args.after {
-        Some(name) => after_repair(&pack, name)?,
+    let named = args.after.as_ref().map(|name| match name.rsplit_once(':') {
+        Some((on, name)) => (Some(on.to_string()), name),
+        None => (None, name.as_str()),
+    });
+    let (on, (gone, by_hand)) = match named {
+        Some((on, name)) => (on, after_repair(&pack, name)?),
         None => Default::default(),
     };
-    let wanted = Wanted { gone, after_install: args.after_install };
+    let wanted = Wanted { gone, on, after_install: args.after_install };
     let memory = Memory::default();
     let (pack, needs, suppressions) = (&pack, &needs, &suppressions[..]);
     let watch = Watch { args, pack, needs, suppressions, memory, wanted };

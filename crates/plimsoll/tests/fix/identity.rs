@@ -59,7 +59,7 @@ fn run() {
     lose_identity(&kubelet);
     let mut site = Site::new_at(server.admin().unwrap(), now());
     site.programs = Some(programs);
-    site.sources = vec![format!("ssh:{NODE}")];
+    site.sources = vec!["kube:admin".into(), format!("ssh:{NODE}")];
     ssh(&site, "systemctl start kubelet");
     let refused = || kubelet.last_words().matches("system:anonymous").count() > 3;
     wait_for("the refusals", LONG, refused).unwrap_or_else(|_| panic!("{}", kubelet.last_words()));
