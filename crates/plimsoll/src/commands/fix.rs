@@ -37,7 +37,10 @@ fn names(names: &[PathBuf]) -> (Choice, Vec<PathBuf>) {
     let roots: Vec<&str> = roots.iter().filter_map(|name| name.to_str()).collect();
     let choice = match roots.as_slice() {
         [] => Choice::First,
-        [one] => one.parse().map_or_else(|_| Choice::Name(one.to_string()), Choice::Number),
+        [one] => match one.parse::<usize>() {
+            Ok(number) => Choice::Number(number),
+            Err(_) => Choice::Name(one.to_string()),
+        },
         several => Choice::Name(several.join(" and ")),
     };
     (choice, sources.into_iter().cloned().collect())
