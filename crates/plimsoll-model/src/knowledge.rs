@@ -148,6 +148,11 @@ pub struct StepInfo {
     /// How it is taken back; absent where there is nothing to take back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<String>,
+    /// What is typed where it is done by hand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<u64>,
 }
 
 /// `case.md` by its headings, as Markdown. A missing section is empty.

@@ -13,7 +13,9 @@ mod told;
 pub mod verify;
 
 pub use condition::{Answer, holds};
-pub use draft::{Answers, Choice, Unplanned, choose, draft, draft_break_glass, draft_named};
+pub use draft::{
+    Answers, Choice, Unplanned, asks, choose, draft, draft_break_glass, draft_named, with_verdicts,
+};
 pub use exact::{Observed, applied, decision, exact, filled_since, grounded, patched, reverse};
 pub use outcome::{Judged, judge, would_show};
 pub use resource::resource;

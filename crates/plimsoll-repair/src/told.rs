@@ -68,6 +68,10 @@ fn of_step(rule: &StepRule) -> StepInfo {
         VerbRule::Hand { expect, .. } => vec![summary::in_general(expect)],
         _ => conditions(&rule.expect),
     };
+    let commands = match &rule.verb {
+        VerbRule::Hand { run, .. } => run,
+        _ => &rule.commands,
+    };
     StepInfo {
         title: summary::in_general(&rule.title),
         by_hand,
@@ -77,6 +81,8 @@ fn of_step(rule: &StepRule) -> StepInfo {
         not_if: conditions(&rule.unless),
         then,
         undo: if by_hand { None } else { taken_back(&draft::undo(&action, &target)) },
+        commands: commands.iter().map(|line| summary::in_general(line)).collect(),
+        minutes: rule.minutes,
     }
 }
 

@@ -1,19 +1,22 @@
 //! A plan to be read before it is carried out: what, why, in which order, and how it is taken back.
 
+use plimsoll_model::Evidence;
+use plimsoll_model::diagnosis::StateRef;
 use plimsoll_model::plan::{Action, Condition, Plan, Rehearsal, Step, TYPED_FROM, Target, Undo};
 
-use crate::text::page::{CAREFUL, FAINT, Page, STRONG};
-use crate::{TextOptions, safe, words};
+use crate::text::page::{CAREFUL, Page, STRONG};
+use crate::{TextOptions, safe, text, words};
 
 /// Lines of one text; a plan is read to its end.
 const LINES: usize = 12;
 const DIFF: usize = 40;
 const EFFECTS: usize = 6;
+/// Lines of one proof.
+const QUOTED: usize = 4;
 
 pub fn plan_text(plan: &Plan, options: &TextOptions) -> String {
     let mut page = Page::new(options.width, options.color);
-    let title = page.paint(STRONG, &safe::line(&plan.title));
-    page.line(&title);
+    page.heading(STRONG, &safe::line(&plan.title), LINES);
     page.paragraph(0, &head(plan), 3);
     if let Some(minutes) = plan.break_glass_minutes {
         page.opening(CAREFUL, "BREAK-GLASS:", &broken(minutes), LINES);
@@ -23,26 +26,25 @@ pub fn plan_text(plan: &Plan, options: &TextOptions) -> String {
     if !plan.reason.explains.is_empty() {
         page.paragraph(0, &effects(plan), 4);
     }
+    for proof in &plan.reason.evidence {
+        page.item(&format!("{}: {}", text::place(proof), text::quote(proof)), QUOTED);
+    }
     if let Some(none) = &plan.none {
         page.blank();
         page.paragraph(0, &format!("There is no repair: {}", safe::line(none)), LINES);
     }
-    let asks = match plan.break_glass_minutes {
-        Some(_) => "for 'break-glass' and the name of what is touched, typed",
-        None => "for the name of what is touched, typed",
-    };
     for step in &plan.steps {
         page.blank();
-        of_step(&mut page, step, asks);
+        of_step(&mut page, plan, step);
     }
     if !plan.verify.is_empty() {
         page.blank();
         page.line("It is mended when:");
         for one in &plan.verify {
             if let Some(run) = &one.run {
-                page.paragraph(3, &safe::line(run), LINES);
+                page.command(3, &format!("$ {}", safe::command(run)));
             }
-            page.paragraph(3, &safe::line(&one.expect), LINES);
+            page.paragraph(5, &safe::line(&one.expect), LINES);
         }
     }
     for never in &plan.never {
@@ -55,10 +57,9 @@ pub fn plan_text(plan: &Plan, options: &TextOptions) -> String {
     }
     if !plan.hindrances.is_empty() {
         page.blank();
-        let head = page.paint(CAREFUL, "It cannot be carried out as it is:");
-        page.line(&head);
+        page.heading(CAREFUL, "It cannot be carried out as it is:", 1);
         for why in &plan.hindrances {
-            page.paragraph(3, &safe::line(why), LINES);
+            page.item(&safe::line(why), LINES);
         }
     }
     page.blank();
@@ -79,17 +80,44 @@ pub fn short(plan: &Plan) -> String {
 fn head(plan: &Plan) -> String {
     let root =
         format!("{} ({})", safe::line(&plan.root.id), safe::line(&plan.root.entity.to_string()));
-    let steps = words::counted(plan.steps.len(), "step");
-    let minutes = plan.minutes.map(|minutes| format!(", about {}", words::duration(minutes)));
-    let minutes = minutes.unwrap_or_default();
     let confidence = words::confidence(plan.confidence);
-    format!("For {root}, {confidence}. {steps}{minutes}, {}.", words::blast(plan.blast))
+    let mut parts = vec![counted(plan)];
+    if !plan.steps.is_empty() {
+        parts.push(takes(plan));
+    }
+    // Hands that change nothing here may change a name server or a switch.
+    if plan.blast > 0 || plan.acts() {
+        parts.push(words::blast(plan.blast).into());
+    }
+    format!("For {root}, {confidence}. {}.", parts.join(", "))
+}
+
+fn counted(plan: &Plan) -> String {
+    let all = plan.steps.len();
+    let by_hand = plan.steps.iter().filter(|step| is_by_hand(step)).count();
+    let steps = words::counted(all, "step");
+    match by_hand {
+        0 => steps,
+        some if some == all => format!("{steps} by hand"),
+        some => format!("{steps}, {some} of them by hand"),
+    }
+}
+
+/// The sum of the steps, or more where a step does not say what it takes.
+fn takes(plan: &Plan) -> String {
+    let all_say = plan.steps.iter().all(|step| step.minutes.is_some());
+    match plan.minutes {
+        Some(minutes) if all_say => format!("about {}", words::duration(minutes)),
+        Some(minutes) => format!("about {} in all", words::duration(minutes)),
+        None => "nobody knows how long it takes".into(),
+    }
+}
+
+fn shown(state: &StateRef) -> String {
+    format!("{} ({})", safe::line(&state.id), safe::line(&state.entity.to_string()))
 }
 
 fn effects(plan: &Plan) -> String {
-    let shown = |state: &plimsoll_model::diagnosis::StateRef| {
-        format!("{} ({})", safe::line(&state.id), safe::line(&state.entity.to_string()))
-    };
     let all = &plan.reason.explains;
     let mut names: Vec<String> = all.iter().take(EFFECTS).map(shown).collect();
     if all.len() > EFFECTS {
@@ -98,15 +126,36 @@ fn effects(plan: &Plan) -> String {
     format!("It caused {}.", names.join(", "))
 }
 
-fn of_step(page: &mut Page, step: &Step, asks: &str) {
-    let by_hand = matches!(step.action, Action::Hand { .. });
-    let level = match (by_hand, step.blast) {
-        (true, _) => "by hand".to_string(),
-        (false, 0) => "waits".to_string(),
-        (false, blast) => words::blast(blast).to_string(),
-    };
-    let title = format!("{}. {}", step.number, safe::line(&step.title));
-    page.paragraph(0, &format!("{title} ({level})"), LINES);
+fn is_by_hand(step: &Step) -> bool {
+    matches!(step.action, Action::Hand { .. })
+}
+
+fn level(step: &Step) -> String {
+    words::level(is_by_hand(step), step.blast, step.minutes)
+}
+
+/// What speaks against this step today.
+fn against<'p>(plan: &'p Plan, step: &Step) -> Vec<&'p str> {
+    let mark = format!("step {}: ", step.number);
+    plan.hindrances.iter().filter_map(|why| why.strip_prefix(&mark)).collect()
+}
+
+/// What is typed before it is done.
+fn typed(plan: &Plan, step: &Step) -> Option<&'static str> {
+    let is_asked =
+        step.blast >= TYPED_FROM && !is_by_hand(step) && !matches!(step.target, Target::Nothing);
+    is_asked.then_some(match plan.break_glass_minutes {
+        Some(_) => "for 'break-glass' and the name of what is touched, typed",
+        None => "for the name of what is touched, typed",
+    })
+}
+
+fn of_step(page: &mut Page, plan: &Plan, step: &Step) {
+    let title = format!("{} ({})", safe::line(&step.title), level(step));
+    page.hanging(&format!("{}. ", step.number), &title, LINES);
+    for why in against(plan, step) {
+        page.paragraph(3, &safe::line(why), LINES);
+    }
     for line in step.diff.iter().take(DIFF) {
         page.paragraph(3, &safe::line(line), LINES);
     }
@@ -115,7 +164,7 @@ fn of_step(page: &mut Page, step: &Step, asks: &str) {
     }
     if let Action::Hand { run, expect } = &step.action {
         for line in run {
-            page.paragraph(3, &format!("$ {}", safe::line(line)), LINES);
+            page.command(3, &format!("$ {}", safe::command(line)));
         }
         return labelled(page, "then", &safe::line(expect));
     }
@@ -128,23 +177,28 @@ fn of_step(page: &mut Page, step: &Step, asks: &str) {
     if let (Rehearsal::Impossible { because }, true) = (&step.rehearsal, step.blast > 0) {
         labelled(page, "rehearsal", &format!("none: {}", safe::line(because)));
     }
-    if step.blast >= TYPED_FROM && !matches!(step.target, Target::Nothing) {
+    if let Some(asks) = typed(plan, step) {
         labelled(page, "asks", asks);
     }
+    if !step.commands.is_empty() {
+        page.line("   by hand:");
+    }
     for command in &step.commands {
-        let text = page.paint(FAINT, &format!("by hand: {}", safe::line(command)));
-        page.paragraph(3, &text, LINES);
+        page.command(5, &format!("$ {}", safe::command(command)));
     }
 }
 
 fn conditions(page: &mut Page, label: &str, conditions: &[Condition]) {
     for one in conditions {
-        let within = match one.within {
-            0 => String::new(),
-            minutes => format!(", within {}", words::duration(minutes)),
-        };
         let on = safe::line(&one.on.to_string());
-        labelled(page, label, &format!("{} ({on}){within}", safe::line(&one.says)));
+        labelled(page, label, &format!("{} ({on}){}", safe::line(&one.says), within(one)));
+    }
+}
+
+fn within(one: &Condition) -> String {
+    match one.within {
+        0 => String::new(),
+        minutes => format!(", within {}", words::duration(minutes)),
     }
 }
 
@@ -166,6 +220,10 @@ fn undo(step: &Step) -> Option<String> {
 pub fn plan_markdown(plan: &Plan) -> String {
     let mut out = format!("# {}\n\n{}\n\n", md(&plan.title), md(&head(plan)));
     out += &format!("**Why.** {}\n\n", md(&plan.reason.summary));
+    if !plan.reason.explains.is_empty() {
+        out += &format!("{}\n\n", md(&effects(plan)));
+    }
+    out += &proofs(&plan.reason.evidence);
     if let Some(minutes) = plan.break_glass_minutes {
         out += &format!("**Break-glass.** {}\n\n", md(&broken(minutes)));
     }
@@ -173,43 +231,12 @@ pub fn plan_markdown(plan: &Plan) -> String {
         out += &format!("**There is no repair.** {}\n\n", md(none));
     }
     for step in &plan.steps {
-        out += &format!("## {}. {}\n\n", step.number, md(&step.title));
-        if !step.diff.is_empty() {
-            out += &format!("```diff\n{}\n```\n\n", fenced(&step.diff));
-        }
-        if let Action::Hand { run, expect } = &step.action {
-            if !run.is_empty() {
-                out += &format!("```console\n{}\n```\n\n", fenced(run));
-            }
-            out += &format!("Then: {}\n\n", md(expect));
-            continue;
-        }
-        for (label, all) in
-            [("Only if", &step.require), ("Not if", &step.unless), ("Then", &step.expect)]
-        {
-            for one in all {
-                out += &format!(
-                    "- {label}: {} (`{}`: `{}`)\n",
-                    md(&one.says),
-                    md(&one.on.to_string()),
-                    one.that.replace('`', "'")
-                );
-            }
-        }
-        if let Some(undo) = undo(step) {
-            out += &format!("- Undo: {}\n", md(&undo));
-        }
-        out += &format!("- Reach: {}\n", words::blast(step.blast));
-        if !step.commands.is_empty() {
-            out += &format!("\nThe same by hand:\n\n```console\n{}\n```\n", fenced(&step.commands));
-        }
-        out += "\n";
+        out += &step_markdown(plan, step);
     }
     if !plan.verify.is_empty() {
         out += "## It is mended when\n\n";
         for one in &plan.verify {
-            let run =
-                one.run.as_ref().map(|run| format!("`{}`: ", safe::line(run).replace('`', "'")));
+            let run = one.run.as_ref().map(|run| format!("{}: ", code(run)));
             out += &format!("- {}{}\n", run.unwrap_or_default(), md(&one.expect));
         }
         out += "\n";
@@ -226,10 +253,67 @@ pub fn plan_markdown(plan: &Plan) -> String {
     out + &format!("Plan `{}`\n", plan.digest)
 }
 
+fn proofs(evidence: &[Evidence]) -> String {
+    if evidence.is_empty() {
+        return String::new();
+    }
+    let one = |proof: &Evidence| {
+        format!("- {}: {}\n", code(&text::place(proof)), md(&text::quote(proof)))
+    };
+    format!("**Proof.**\n\n{}\n", evidence.iter().map(one).collect::<String>())
+}
+
+fn step_markdown(plan: &Plan, step: &Step) -> String {
+    let mut out = format!("## {}. {} ({})\n\n", step.number, md(&step.title), md(&level(step)));
+    for why in against(plan, step) {
+        out += &format!("**{}**\n\n", md(why));
+    }
+    if !step.diff.is_empty() {
+        out += &format!("```diff\n{}\n```\n\n", fenced(&step.diff));
+    }
+    if let Action::Hand { run, expect } = &step.action {
+        if !run.is_empty() {
+            out += &format!("```console\n{}\n```\n\n", fenced(run));
+        }
+        return out + &format!("Then: {}\n\n", md(expect));
+    }
+    for (label, all) in
+        [("Only if", &step.require), ("Not if", &step.unless), ("Then", &step.expect)]
+    {
+        for one in all {
+            let (on, that) = (code(&one.on.to_string()), code(&one.that));
+            out += &format!("- {label}: {} ({on}: {that}){}\n", md(&one.says), within(one));
+        }
+    }
+    if let Some(undo) = undo(step) {
+        out += &format!("- Undo: {}\n", md(&undo));
+    }
+    if let (Rehearsal::Impossible { because }, true) = (&step.rehearsal, step.blast > 0) {
+        out += &format!("- Rehearsal: none: {}\n", md(because));
+    }
+    if let Some(asks) = typed(plan, step) {
+        out += &format!("- Asks: {}\n", md(asks));
+    }
+    out += &format!("- Reach: {}\n", words::blast(step.blast));
+    if !step.commands.is_empty() {
+        out += &format!("\nThe same by hand:\n\n```console\n{}\n```\n", fenced(&step.commands));
+    }
+    out + "\n"
+}
+
 fn md(text: &str) -> String {
     crate::markdown::escape::prose(&safe::line(text))
 }
 
+/// As it is typed, in one span.
+fn code(text: &str) -> String {
+    format!("`{}`", safe::command(text).replace('`', "'"))
+}
+
 fn fenced(lines: &[String]) -> String {
-    lines.iter().map(|line| safe::line(line).replace("```", "'''")).collect::<Vec<_>>().join("\n")
+    lines
+        .iter()
+        .map(|line| safe::command(line).replace("```", "'''"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -25,7 +25,17 @@ pub fn line(text: &str) -> String {
     out
 }
 
-/// Same, with line breaks and indentation kept: for quotations.
+/// A command on one line, as it is typed: blanks inside quotes count, and half of it would be another one.
+pub fn command(text: &str) -> String {
+    let kept = text.trim().chars().map(|c| match c {
+        '\t' | '\n' | '\r' => ' ',
+        c if is_unsafe(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    });
+    kept.collect()
+}
+
+/// As [`line`], with line breaks and indentation kept: for quotations.
 pub fn lines(text: &str) -> String {
     let cut: String = text.chars().take(MAX_CHARACTERS).collect();
     let mut out = Vec::new();
@@ -74,6 +84,13 @@ mod tests {
     fn an_endless_word_ends() {
         assert_eq!(line(&"x".repeat(100_000)).chars().count(), MAX_CHARACTERS + 1);
         assert_eq!(lines(&"x".repeat(100_000)).chars().count(), MAX_CHARACTERS);
+    }
+
+    #[test]
+    fn a_command_is_neither_cut_nor_closed_up() {
+        let long = format!("oc patch x -p '{{\"a\":  \"{}\"}}'", "y".repeat(2 * MAX_CHARACTERS));
+        assert_eq!(command(&long), long);
+        assert_eq!(command(" a\n\u{1b}[31m b "), "a \u{fffd}[31m b");
     }
 
     #[test]

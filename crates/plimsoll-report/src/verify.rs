@@ -56,11 +56,10 @@ pub fn verify_text(verified: &Verified, options: &TextOptions) -> String {
         let head = page.paint(STRONG, "To be checked by a person:");
         page.line(&head);
         for check in &verified.by_hand {
-            let text = match &check.run {
-                Some(run) => format!("- {}: {}", safe::line(run), safe::line(&check.expect)),
-                None => format!("- {}", safe::line(&check.expect)),
-            };
-            page.item(&text, MOST_LINES);
+            if let Some(run) = &check.run {
+                page.command(3, &format!("$ {}", safe::command(run)));
+            }
+            page.paragraph(5, &safe::line(&check.expect), MOST_LINES);
         }
     }
     for note in &verified.notes {

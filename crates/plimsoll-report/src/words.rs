@@ -59,6 +59,20 @@ pub fn blast(level: u8) -> &'static str {
     }
 }
 
+/// What one step reaches and takes: `by hand, one node, 5 minutes`.
+pub fn level(by_hand: bool, blast: u8, minutes: Option<u64>) -> String {
+    let reach = match (by_hand, blast) {
+        (true, 0) => "by hand".to_string(),
+        (true, level) => format!("by hand, {}", self::blast(level)),
+        (false, 0) => "waits".into(),
+        (false, level) => self::blast(level).into(),
+    };
+    match minutes {
+        Some(minutes) => format!("{reach}, {}", duration(minutes)),
+        None => reach,
+    }
+}
+
 /// How `plimsoll fix` is told of a root, and what it shows: by its id, or by its number where the id is
 /// that of several. Nothing where no pack defines the steps of its repair.
 pub struct NextCommand {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "times and names that are written here")]
 
 use plimsoll_model::Time;
-use plimsoll_model::plan::{PLAN_SCHEMA, Plan};
+use plimsoll_model::plan::{Action, PLAN_SCHEMA, Plan};
 use plimsoll_model::session::{Entry, Event, Outcome, SESSION_SCHEMA, Session};
 use plimsoll_report::{
     TextOptions, json, plan_markdown, plan_text, session_markdown, session_text,
@@ -126,6 +126,64 @@ fn a_plan_that_breaks_a_rule_says_so_first() {
     let line = shown.lines().position(|line| line.starts_with("BREAK-GLASS:")).unwrap();
     assert!(line < 4, "{shown}");
     assert!(plan_markdown(&plan).contains("**Break-glass.**"));
+}
+
+/// Half of a command is another command.
+#[test]
+fn a_command_is_one_line_however_long_it_is() {
+    let long = format!("oc patch x --type=json -p '[{{\"path\":  \"/{}\"}}]'", "y/".repeat(400));
+    let mut plan = plan();
+    plan.steps[0].commands = vec![long.clone()];
+    plan.verify[0].run = Some(long.clone());
+    if let Action::Hand { run, .. } = &mut plan.steps[2].action {
+        *run = vec![long.clone()];
+    }
+    let shown = plan_text(&plan, &TextOptions::default());
+    let pasted = shown.lines().filter(|line| line.trim_start() == format!("$ {long}")).count();
+    assert_eq!(pasted, 3, "{shown}");
+    assert_eq!(plan_markdown(&plan).lines().filter(|line| *line == long).count(), 2);
+}
+
+#[test]
+fn what_speaks_against_a_step_stands_at_it_and_at_the_end() {
+    let mut plan = plan();
+    plan.hindrances = vec!["step 2: not met now: the pool is updated".into()];
+    let shown = plan_text(&plan, &TextOptions::default());
+    let (steps, end) = shown.split_once("It cannot be carried out").unwrap();
+    assert!(steps.contains("   not met now: the pool is updated"), "{shown}");
+    assert!(end.contains("step 2: not met now"), "{shown}");
+}
+
+#[test]
+fn a_plan_by_hand_does_not_claim_to_read_only() {
+    let mut plan = plan();
+    plan.steps.retain(|step| matches!(step.action, Action::Hand { .. }));
+    plan.steps[0].minutes = None;
+    plan.blast = 0;
+    let shown = plan_text(&plan, &TextOptions::default());
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("1 step by hand, about 10 minutes in all."), "{shown}");
+    assert!(!words.contains("reads only"), "{shown}");
+}
+
+#[test]
+fn the_proof_is_in_the_plan() {
+    let mut plan = plan();
+    let proof = value!({"source": "x", "path": "masters/kubelet.log", "line": 7, "text": "boom"});
+    plan.reason.evidence = vec![serde_json::from_value(proof).unwrap()];
+    let shown = plan_text(&plan, &TextOptions::default());
+    assert!(shown.contains("masters/kubelet.log:7: boom"), "{shown}");
+    assert!(plan_markdown(&plan).contains("- `masters/kubelet.log:7`: boom"));
+}
+
+#[test]
+fn a_long_title_is_wrapped_below_itself() {
+    let mut plan = plan();
+    plan.title = "word ".repeat(30);
+    plan.steps[0].title = "word ".repeat(30);
+    let shown = plan_text(&plan, &TextOptions::default());
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    assert!(shown.contains("\n1. word") && shown.contains("\n   word"), "{shown}");
 }
 
 #[test]

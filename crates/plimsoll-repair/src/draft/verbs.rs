@@ -1,7 +1,7 @@
-//! What follows from a verb alone: its undo, the rights for both, its dry run, and the same by hand.
+//! What follows from a verb alone: its undo, the rights for both, and its dry run.
 
 use plimsoll_model::plan::{
-    Action, Content, Object, Permission, Power, Rehearsal, Signer, Target, Undo, UnitVerb,
+    Action, Content, Permission, Rehearsal, Signer, Target, Undo, UnitVerb,
 };
 use serde_json::Value;
 
@@ -59,8 +59,11 @@ pub fn undo(action: &Action, target: &Target) -> Undo {
     let nothing = |because: &str| Undo::Nothing { because: because.into() };
     let impossible = |because: &str| Undo::Impossible { because: because.into() };
     match action {
-        // The reverse operations need the object as it is.
-        Action::Patch { .. } => Undo::Patch { operations: Vec::new() },
+        Action::Patch { operations, .. } => match lasting(operations, target) {
+            Some(because) => impossible(because),
+            // The reverse operations need the object as it is.
+            None => Undo::Patch { operations: Vec::new() },
+        },
         Action::Create { .. } => Undo::Delete,
         Action::Fill { .. } | Action::WriteFile { .. } | Action::Retire { .. } => Undo::Restore,
         Action::Delete => match target {
@@ -77,6 +80,29 @@ pub fn undo(action: &Action, target: &Target) -> Undo {
         Action::EjectMedia => impossible("what was in the drive is known to its owner only"),
         Action::Wait => nothing("it only waits"),
         Action::Hand { .. } => impossible("what was done by hand is taken back by hand"),
+    }
+}
+
+/// Why a change cannot be taken back although its reverse could be written.
+fn lasting(operations: &[Value], target: &Target) -> Option<&'static str> {
+    let Target::Api(object) = target else { return None };
+    let adds = |place: &str| {
+        let is_there = |one: &Value| {
+            let path = one["path"].as_str().unwrap_or_default();
+            one["op"] == "add" && (path == place || path.starts_with(&format!("{place}/")))
+        };
+        operations.iter().any(is_there)
+    };
+    let networks = ["baremetal", "vsphere", "openstack"]
+        .map(|platform| format!("/spec/platformSpec/{platform}/machineNetworks"));
+    match object.kind.as_str() {
+        "Infrastructure" if networks.iter().any(|place| adds(place)) => {
+            Some("the network operator refuses it: removing machine networks is forbidden")
+        }
+        "BareMetalHost" if adds("/metadata/annotations/reboot.metal3.io") => {
+            Some("a boot is not taken back; the controller takes the annotation off itself")
+        }
+        _ => None,
     }
 }
 
@@ -146,56 +172,6 @@ pub fn rehearsal(action: &Action) -> Rehearsal {
         Action::Hand { .. } => impossible("a person does it"),
     }
 }
-
-/// The same for who does it by hand.
-pub fn equivalent(action: &Action, target: &Target) -> Vec<String> {
-    let of = |object: &Object| match &object.namespace {
-        Some(namespace) => format!("-n {namespace} {}/{}", object.plural, object.name),
-        None => format!("{}/{}", object.plural, object.name),
-    };
-    let on = |node: &str, command: &str| vec![format!("ssh core@{node} sudo {command}")];
-    match (action, target) {
-        (Action::Patch { subresource, operations }, Target::Api(object)) => {
-            let patch = Value::Array(operations.clone());
-            let sub = subresource.as_ref().map(|name| format!(" --subresource={name}"));
-            let sub = sub.unwrap_or_default();
-            vec![format!("oc patch {} --type=json{sub} -p '{patch}'", of(object))]
-        }
-        (Action::Delete, Target::Api(object)) => vec![format!("oc delete {}", of(object))],
-        (Action::Create { content: Content::Plan { .. } }, Target::Api(object)) => {
-            vec![format!("oc create -f {}.yaml", object.name)]
-        }
-        (Action::Approve { node, .. }, _) => vec![
-            "oc get csr   # the one of this node, read as `plimsoll csr` does".into(),
-            format!("oc adm certificate approve NAME   # of {node}, by name, never in bulk"),
-        ],
-        (Action::Unit { unit, verb }, Target::Node { name }) => {
-            let verb = match verb {
-                UnitVerb::Start => "start",
-                UnitVerb::Stop => "stop",
-                UnitVerb::Restart => "restart",
-            };
-            on(name, &format!("systemctl {verb} {unit}"))
-        }
-        (Action::Retire { paths }, Target::Node { name }) => {
-            let paths = paths.join(" ");
-            on(
-                name,
-                &format!(
-                    "sh -c 'mkdir -p /var/lib/plimsoll/aside && mv {paths} /var/lib/plimsoll/aside/'"
-                ),
-            )
-        }
-        (Action::Power { to }, Target::Bmc { host, .. }) => {
-            let kind = if *to == Power::On { "On" } else { "ForceOff" };
-            vec![format!(
-                "curl -u USER -X POST https://BMC_OF_{host}/redfish/v1/Systems/ID/Actions/ComputerSystem.Reset -d '{{\"ResetType\": \"{kind}\"}}'"
-            )]
-        }
-        _ => Vec::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

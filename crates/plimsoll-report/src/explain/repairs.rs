@@ -31,12 +31,8 @@ fn facts(repair: &RepairInfo) -> String {
     parts.join(", ")
 }
 
-fn level(step: &StepInfo) -> &'static str {
-    match (step.by_hand, step.blast) {
-        (true, _) => "by hand",
-        (false, 0) => "waits",
-        (false, blast) => words::blast(blast),
-    }
+fn level(step: &StepInfo) -> String {
+    words::level(step.by_hand, step.blast, step.minutes)
 }
 
 /// Label and text of what is to be known of a step.
@@ -63,6 +59,9 @@ pub fn text(page: &mut Page, mode: &FailureMode) {
             let number: usize = number;
             let title = format!("{number}. {} ({})", safe::line(&step.title), level(step));
             page.item(&title, WHOLE);
+            for command in &step.commands {
+                page.command(6, &format!("$ {}", safe::command(command)));
+            }
             for (label, text) in about(step) {
                 page.paragraph(6, &format!("{label}: {}", safe::line(text)), WHOLE);
             }
@@ -88,6 +87,9 @@ pub fn markdown(out: &mut Vec<String>, mode: &FailureMode) {
         for (number, step) in (1..).zip(&repair.steps) {
             let number: usize = number;
             out.push(format!("{number}. {} ({})", prose(&safe::line(&step.title)), level(step)));
+            if !step.commands.is_empty() {
+                out.push(console(&step.commands));
+            }
             for (label, text) in about(step) {
                 out.push(format!("   - {label}: {}", prose(&safe::line(text))));
             }
@@ -101,4 +103,11 @@ pub fn markdown(out: &mut Vec<String>, mode: &FailureMode) {
         }
         out.push(format!("**Escalate.** {}", prose(&safe::line(&repair.escalate))));
     }
+}
+
+/// Commands below an item of a list.
+fn console(commands: &[String]) -> String {
+    let lines = commands.iter().map(|line| safe::command(line).replace("```", "'''"));
+    let lines: String = lines.map(|line| format!("   {line}\n")).collect();
+    format!("\n   ```console\n{lines}   ```\n")
 }

@@ -53,6 +53,29 @@ impl Page {
         }
     }
 
+    /// A paragraph behind its mark, with the other lines below its text.
+    pub fn hanging(&mut self, mark: &str, text: &str, most: usize) {
+        let indent = columns(mark);
+        let room = self.width.saturating_sub(indent);
+        for (at, line) in wrap_at_most(text, room, most).iter().enumerate() {
+            let margin = if at == 0 { mark.to_string() } else { " ".repeat(indent) };
+            self.line(&format!("{margin}{line}"));
+        }
+    }
+
+    /// Painted as a whole, however many lines it takes.
+    pub fn heading(&mut self, style: Style, text: &str, most: usize) {
+        for line in wrap_at_most(text, self.width, most) {
+            let painted = self.paint(style, &line);
+            self.line(&painted);
+        }
+    }
+
+    /// Never wrapped: what is pasted has to be one line. The text has passed [`crate::safe::command`].
+    pub fn command(&mut self, indent: usize, text: &str) {
+        self.line(&format!("{}{text}", " ".repeat(indent)));
+    }
+
     /// An indented paragraph that shows where the next one begins.
     pub fn item(&mut self, text: &str, most: usize) {
         for (at, line) in wrap_at_most(text, self.width - INDENT - 2, most).iter().enumerate() {

@@ -8,15 +8,16 @@ use plimsoll_engine::pack::json;
 use plimsoll_live::Request;
 use plimsoll_model::Needs;
 use plimsoll_model::csr::{CSR_SCHEMA, Done, Judged, Requests, Verdict};
-use plimsoll_model::plan::Signer;
+use plimsoll_model::plan::{Action, Plan, Signer};
 use plimsoll_model::snapshot::{Collected, Document, Form, ResourceNeed, Snapshot};
 use plimsoll_repair::expected::{self, Expected};
 use plimsoll_repair::request::{Inventory, is_pending, judge_all, shown, wave};
+use plimsoll_repair::with_verdicts;
 use plimsoll_sources::{Given, NoProgress};
 use plimsoll_yaml::Limits;
 use serde_json::Value;
 
-use crate::args::{Csr, DataOutput};
+use crate::args::{Csr, DataOutput, Fix, Talk};
 use crate::exit::{Failure, Outcome};
 use crate::files::read_text;
 use crate::live::{self, Sorted};
@@ -35,23 +36,7 @@ const VOUCHERS: [(&str, &str); 4] = [
 ];
 
 pub fn run(args: &Csr) -> Result<Outcome, Failure> {
-    let expected = args.expect.as_deref().map(expected_nodes).transpose()?.unwrap_or_default();
-    let Sorted { paths, live } = live::sorted(&args.sources, &args.reach, args.now)?;
-    let is_live = live.is_some();
-    let answer = match live {
-        None if args.approve => {
-            let message = "--approve needs a live cluster, such as kube:CONTEXT";
-            return Err(Failure::Usage(message.into()));
-        }
-        None => of_archives(args, paths, expected)?,
-        Some(request) if paths.is_empty() && is_api_alone(&request) => {
-            of_cluster(args, &request, expected)?
-        }
-        Some(_) => {
-            let message = "requests are judged from one cluster or from archives, not from both";
-            return Err(Failure::Usage(message.into()));
-        }
-    };
+    let (is_live, answer) = answered(args)?;
     print(&match args.output {
         DataOutput::Json => plimsoll_report::json(&answer),
         DataOutput::Text => plimsoll_report::csr_text(&answer, &text_options(&args.talk)),
@@ -62,6 +47,64 @@ pub fn run(args: &Csr) -> Result<Outcome, Failure> {
         note(&args.talk, "hint: --approve approves those that may be");
     }
     Ok(if answer.is_clear() { Outcome::Fine } else { Outcome::Found })
+}
+
+/// Whether a cluster was asked, and the requests as they are judged.
+fn answered(args: &Csr) -> Result<(bool, Requests), Failure> {
+    let expected = args.expect.as_deref().map(expected_nodes).transpose()?.unwrap_or_default();
+    let Sorted { paths, live } = live::sorted(&args.sources, &args.reach, args.now)?;
+    match live {
+        None if args.approve => {
+            let message = "--approve needs a live cluster, such as kube:CONTEXT";
+            Err(Failure::Usage(message.into()))
+        }
+        None => Ok((false, of_archives(args, paths, expected)?)),
+        Some(request) if paths.is_empty() && is_api_alone(&request) => {
+            Ok((true, of_cluster(args, &request, expected)?))
+        }
+        Some(_) => {
+            let message = "requests are judged from one cluster or from archives, not from both";
+            Err(Failure::Usage(message.into()))
+        }
+    }
+}
+
+/// A plan with what the rules say today of the requests that it would approve. Where they cannot be read it
+/// stays as it is: each is judged again when it is carried out.
+pub fn told_in(plan: Plan, fix: &Fix, sources: &[PathBuf]) -> Plan {
+    let approves = plan.steps.iter().any(|step| matches!(step.action, Action::Approve { .. }));
+    let Some(sources) = requests_in(sources).filter(|_| approves) else { return plan };
+    let repaired = (plan.root.entity.kind == "Node").then(|| plan.root.entity.name.clone());
+    let args = Csr {
+        sources,
+        approve: false,
+        wait: None,
+        expect: None,
+        node: repaired,
+        output: DataOutput::Text,
+        now: fix.now,
+        reach: fix.reach.clone(),
+        talk: Talk { quiet: true, no_color: true },
+    };
+    match answered(&args) {
+        Ok((_, answer)) => with_verdicts(plan, &answer.requests),
+        Err(_) => plan,
+    }
+}
+
+/// Those of the sources that hold requests: the API where it is read, else archives.
+fn requests_in(sources: &[PathBuf]) -> Option<Vec<PathBuf>> {
+    let is = |source: &&PathBuf, schemes: &[&str]| {
+        let scheme = source.to_str().and_then(|text| text.split_once(':'));
+        scheme.is_some_and(|(scheme, _)| schemes.contains(&scheme))
+    };
+    let api: Vec<PathBuf> = sources.iter().filter(|one| is(one, &["kube"])).cloned().collect();
+    if sources.is_empty() || !api.is_empty() {
+        return Some(api);
+    }
+    let live = ["ssh", "node", "bmc"];
+    let archives: Vec<PathBuf> = sources.iter().filter(|one| !is(one, &live)).cloned().collect();
+    (!archives.is_empty()).then_some(archives)
 }
 
 fn is_api_alone(request: &Request) -> bool {

@@ -1,6 +1,6 @@
 //! `plimsoll fix`: the plan, and what is done with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_act::{Alone, Api, Ended, Held, Lease, Log, Pace, Transaction, Turn, missing_rights};
@@ -10,6 +10,7 @@ use plimsoll_model::session::{Event, Outcome as Became, SESSION_SCHEMA, Session}
 use plimsoll_repair::{Answers, Choice, Observed, Unplanned};
 
 use crate::args::{Fix, PlanOutput};
+use crate::commands::csr;
 use crate::exit::{self, Failure, Outcome};
 use crate::fixing::console::Console;
 use crate::fixing::hands::{Hands, Reader, without_a_way};
@@ -29,21 +30,33 @@ pub fn run(args: &Fix) -> Result<Outcome, Failure> {
     }
 }
 
-/// The first name is a root where it is a number or has the form of an id; the rest are sources.
+/// Names of roots, and sources. Of several roots none is meant, and `no_plan` says so.
 fn names(names: &[PathBuf]) -> (Choice, Vec<PathBuf>) {
-    let Some((first, rest)) = names.split_first() else { return (Choice::First, Vec::new()) };
-    let text = first.to_str().unwrap_or_default();
-    if let Ok(number) = text.parse::<usize>() {
-        return (Choice::Number(number), rest.to_vec());
-    }
+    let (roots, sources): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        names.iter().partition(|name| is_root(name, names.len()));
+    let roots: Vec<&str> = roots.iter().filter_map(|name| name.to_str()).collect();
+    let choice = match roots.as_slice() {
+        [] => Choice::First,
+        [one] => match one.parse::<usize>() {
+            Ok(number) => Choice::Number(number),
+            Err(_) => Choice::Name(one.to_string()),
+        },
+        several => Choice::Name(several.join(" and ")),
+    };
+    (choice, sources.into_iter().cloned().collect())
+}
+
+/// A number or something of the form of an id. A word that is no file beside others is one that was mistyped;
+/// alone it may be a file that is not there.
+fn is_root(name: &Path, of: usize) -> bool {
+    let text = name.to_str().unwrap_or_default();
     let (entity, id) = text.rsplit_once(':').map_or((None, text), |(a, b)| (Some(a), b));
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    let is_id = id.contains('-') && id.trim().bytes().all(plain);
+    let is_number = text.bytes().all(|b| b.is_ascii_digit());
+    let is_id = id.contains('-') || is_number || (of > 1 && entity.is_none());
     let of_entity = entity.is_none_or(|entity| entity.contains('/'));
-    match is_id && of_entity && !first.exists() {
-        true => (Choice::Name(text.into()), rest.to_vec()),
-        false => (Choice::First, names.to_vec()),
-    }
+    let id = id.trim();
+    !id.is_empty() && id.bytes().all(plain) && is_id && of_entity && !name.exists()
 }
 
 fn answers(args: &Fix) -> Result<Answers, Failure> {
@@ -70,6 +83,16 @@ fn show(args: &Fix, site: &Site, state: &State, choice: &Choice) -> Result<Outco
         Ok(plan) => plan,
         Err(why) => return no_plan(args, &diagnosis, &why),
     };
+    let asked = plimsoll_repair::asks(pack, &plan.repair);
+    if let Some(key) = answers.keys().find(|key| !asked.contains(*key)) {
+        let known: Vec<String> = asked.iter().map(|key| format!("--set {key}=VALUE")).collect();
+        let known = if known.is_empty() { "nothing".into() } else { known.join(", ") };
+        let message =
+            format!("--set {key}=…: {} does not ask for it; it asks for {known}", plan.repair);
+        return Err(Failure::Usage(message));
+    }
+    let waits = base.entities.keys().any(|id| id.kind == "CertificateSigningRequest");
+    let plan = if waits { csr::told_in(plan, args, &names(&args.names).1) } else { plan };
     let mut plan = match site.connect() {
         Ok(Some(api)) => plimsoll_repair::exact(plan.clone(), &observe(&api, &plan)),
         Ok(None) => hindered(
@@ -137,7 +160,14 @@ fn no_plan(args: &Fix, diagnosis: &Diagnosis, why: &Unplanned) -> Result<Outcome
         }
         Unplanned::NoSuchRoot(known) => {
             let known = known.join("\n  ");
-            return Err(Failure::Usage(format!("no such root; there are:\n  {known}")));
+            let why = match names(&args.names).0 {
+                Choice::Name(name) if name.contains(" and ") => {
+                    format!("a plan is for one root, and {name} are given")
+                }
+                Choice::Name(name) => format!("no such root: {name}"),
+                _ => "no such root".into(),
+            };
+            return Err(Failure::Usage(format!("{why}; there are:\n  {known}")));
         }
         Unplanned::NoSuchRepair(known) => {
             let known = known.join("\n  ");
@@ -164,8 +194,11 @@ fn no_plan(args: &Fix, diagnosis: &Diagnosis, why: &Unplanned) -> Result<Outcome
     Ok(outcome)
 }
 
-fn refused(args: &Fix, why: &[String]) -> Result<Outcome, Failure> {
-    note(&args.talk, &format!("refused: {}", why.join("\nrefused: ")));
+/// Said even to who wants no notes: nothing was done, and this is why.
+fn refused(_args: &Fix, why: &[String]) -> Result<Outcome, Failure> {
+    for one in why {
+        anstream::eprintln!("error: refused: {one}");
+    }
     Ok(Outcome::Refused)
 }
 
@@ -386,4 +419,36 @@ fn record(args: &Fix, begun: &Begun, ended: &Ended) -> Result<Outcome, Failure> 
         PlanOutput::Text => plimsoll_report::session_text(&session, &text_options(&args.talk)),
     })?;
     Ok(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words are parted by bars, because a name may have a blank.
+    fn read(words: &str) -> (Choice, usize) {
+        let words: Vec<PathBuf> =
+            words.split('|').filter(|word| !word.is_empty()).map(PathBuf::from).collect();
+        let (choice, sources) = names(&words);
+        (choice, sources.len())
+    }
+
+    #[test]
+    fn a_name_is_a_root_or_a_source_and_nothing_is_dropped() {
+        let named = |name: &str| Choice::Name(name.into());
+        for (words, choice, sources) in [
+            ("", Choice::First, 0),
+            ("2", Choice::Number(2), 0),
+            ("kube:lab-1|ssh:all", Choice::First, 2),
+            ("kubelet-anonymous|kube:", named("kubelet-anonymous"), 1),
+            ("Node/a-1: kubelet-anonymous", named("Node/a-1: kubelet-anonymous"), 0),
+            // What may be a file that is not there is told as that.
+            ("nosuch", Choice::First, 1),
+            ("nosuch|gather.tar.gz", named("nosuch"), 1),
+            ("1|3|gather.tar.gz", named("1 and 3"), 1),
+            ("gather.tar.gz|2", Choice::Number(2), 1),
+        ] {
+            assert_eq!(read(words), (choice, sources), "{words}");
+        }
+    }
 }

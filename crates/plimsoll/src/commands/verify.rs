@@ -2,9 +2,10 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use plimsoll_engine::{Memory, Pack, Suppression, explain};
+use plimsoll_model::diagnosis::{State, Status};
 use plimsoll_model::plan::Verification;
 use plimsoll_model::verify::{Criterion, Met, VERIFY_SCHEMA, Verified, Window};
-use plimsoll_model::{Diagnosis, FactBase, Needs};
+use plimsoll_model::{Diagnosis, EntityId, FactBase, Needs};
 use plimsoll_repair::verify::{self, Wanted};
 use plimsoll_sources::{Given, NoProgress};
 
@@ -36,14 +37,13 @@ pub fn run(args: &Verify) -> Result<Outcome, Failure> {
     let wanted = Wanted { gone, on, after_install: args.after_install };
     let memory = Memory::default();
     let (pack, needs, suppressions) = (&pack, &needs, &suppressions[..]);
-    let watch = Watch { args, pack, needs, suppressions, memory, wanted };
+    let watch = Watch { args, pack, needs, suppressions, memory, wanted, by_hand };
     let is_live = live::sorted(&args.sources, &args.reach, args.now)?.live.is_some();
     if args.smoke && !is_live {
         let message = "--smoke needs a live cluster, such as kube:CONTEXT";
         return Err(Failure::Usage(message.into()));
     }
     let mut verified = if is_live { watch.window()? } else { watch.once()? };
-    verified.by_hand = by_hand;
     if args.smoke {
         smoke::judge(args, &mut verified)?;
     }
@@ -72,6 +72,8 @@ struct Watch<'w> {
     suppressions: &'w [Suppression],
     memory: Memory,
     wanted: Wanted,
+    /// What a person checks, for any thing that has the failure.
+    by_hand: Vec<Verification>,
 }
 
 struct Look {
@@ -180,6 +182,7 @@ impl Watch<'_> {
             notes
                 .extend(verify::gate(&look.base).map(|text| format!("After the install, {text}.")));
         }
+        let by_hand = self.named(&look.diagnosis);
         Verified {
             schema: VERIFY_SCHEMA.into(),
             generated_for: look.diagnosis.generated_for,
@@ -189,21 +192,83 @@ impl Watch<'_> {
             says,
             window: None,
             criteria: look.criteria,
-            by_hand: Vec::new(),
+            by_hand,
             notes,
         }
     }
+
+    /// What a person checks, with the name of the thing that has or had the failure. Of several nobody knows
+    /// which one is meant.
+    fn named(&self, diagnosis: &Diagnosis) -> Vec<Verification> {
+        let is_meant = |state: &&State| {
+            let was_seen = matches!(state.status, Status::Active | Status::Recovered);
+            self.wanted.gone.contains(&state.id) && was_seen && !state.note
+        };
+        let things: BTreeSet<&EntityId> =
+            diagnosis.states.iter().filter(is_meant).map(|state| &state.entity).collect();
+        let mut things = things.into_iter();
+        let (Some(thing), None) = (things.next(), things.next()) else {
+            return self.by_hand.clone();
+        };
+        let fill = |text: &String| {
+            let text = text.replace("<name>", &thing.name);
+            match &thing.namespace {
+                Some(namespace) => text.replace("<namespace>", namespace),
+                None => text,
+            }
+        };
+        let one = |check: &Verification| Verification {
+            run: check.run.as_ref().map(fill),
+            expect: fill(&check.expect),
+        };
+        self.by_hand.iter().map(one).collect()
+    }
 }
 
-/// What is not met, in one sentence; `None` where all is.
+/// What is not met, in one sentence; `None` where all is. A criterion is counted once, however many things
+/// do not meet it.
 pub fn left(criteria: &[Criterion]) -> Option<String> {
-    let count = |met: Met| criteria.iter().filter(|one| one.ok == met).count();
+    let ids = |met: Met| -> BTreeSet<&str> {
+        criteria.iter().filter(|one| one.ok == met).map(|one| one.id.as_str()).collect()
+    };
+    let (not_met, unknown) = (ids(Met::No), ids(Met::Unknown));
+    let unknown = unknown.difference(&not_met).count();
+    let things = criteria.iter().filter(|one| one.ok == Met::No).count();
     let number = |count: usize, what: &str| match count {
         0 => None,
         1 => Some(format!("1 criterion is {what}")),
         count => Some(format!("{count} criteria are {what}")),
     };
-    let parts = [number(count(Met::No), "not met"), number(count(Met::Unknown), "not known")];
+    let by = match things > not_met.len() {
+        true => format!("not met, by {things} things"),
+        false => "not met".into(),
+    };
+    let parts = [number(not_met.len(), &by), number(unknown, "not known")];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_criterion_is_counted_once() {
+        let one = |id: &str, name: &str, ok: Met| Criterion {
+            id: id.into(),
+            entity: EntityId::cluster_scoped("ClusterOperator", name),
+            ok,
+            says: String::new(),
+        };
+        let all = [
+            one("degraded", "etcd", Met::No),
+            one("degraded", "network", Met::No),
+            one("degraded", "dns", Met::Unknown),
+            one("settled", "etcd", Met::Unknown),
+            one("available", "etcd", Met::Yes),
+        ];
+        let said = "1 criterion is not met, by 2 things; 1 criterion is not known";
+        assert_eq!(left(&all).as_deref(), Some(said));
+        assert_eq!(left(&all[4..]), None);
+    }
 }
