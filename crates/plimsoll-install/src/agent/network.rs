@@ -36,7 +36,8 @@ pub(super) fn check(
     }
     if out.refusals.is_empty() {
         out.file = if agent.is_some() { File::Agent } else { File::Install };
-        check_rendezvous(agent, hosts, release, out);
+        let place = agent.map_or(install.place, |agent| agent.rendezvous_ip.place);
+        check_rendezvous(agent, hosts, place, release, out);
     }
 }
 
@@ -182,13 +183,13 @@ fn check_room_for_hosts(install: &InstallConfig, out: &mut Collector) {
 fn check_rendezvous(
     agent: Option<&AgentConfig>,
     hosts: &[AnyHost<'_>],
+    place: Place,
     release: Release,
     out: &mut Collector,
 ) {
     if agent.is_some_and(|agent| !agent.rendezvous_ip.is_empty()) {
         return;
     }
-    let place = agent.map_or(Place::START, |agent| agent.rendezvous_ip.place);
     let mut refuse = |text: String| out.plain("rendezvous-ip-missing", "rendezvousIP", place, text);
     let found = first_address(hosts, release);
     if release >= Release::V4_15 {
