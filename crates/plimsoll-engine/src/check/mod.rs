@@ -8,6 +8,8 @@ mod grouped;
 mod ids;
 mod page;
 mod readings;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
