@@ -59,6 +59,21 @@ pub struct UnknownKey {
     pub place: Place,
 }
 
+/// A number or a boolean in a field of text, as the text that it becomes there.
+pub(crate) struct BecameText {
+    pub path: String,
+    pub place: Place,
+    pub text: String,
+}
+
+/// Two keys that differ in case and are one field: the second, in the order of Go, wins.
+pub(crate) struct OneField {
+    /// Of the second.
+    pub path: String,
+    pub first: (String, Place),
+    pub second: (String, Place),
+}
+
 pub(crate) struct Decoded {
     pub root: Value,
     /// Every value that does not fit. Go names the first of these, and looks at nothing else then.
@@ -66,6 +81,8 @@ pub(crate) struct Decoded {
     /// Go's decoder names only the first, and only when no error came before it.
     pub unknown_first: bool,
     pub unknown: Vec<UnknownKey>,
+    pub became_text: Vec<BecameText>,
+    pub one_field: Vec<OneField>,
 }
 
 pub(crate) fn decode(root: Node, shape: &'static Shape, release: Release) -> Decoded {
@@ -78,13 +95,22 @@ pub(crate) fn decode(root: Node, shape: &'static Shape, release: Release) -> Dec
         fatal: Vec::new(),
         unknown: Vec::new(),
         unknown_first: false,
+        became_text: Vec::new(),
+        one_field: Vec::new(),
     };
     let place = place_of(&root);
     let data = decoder.value(root, &Type::Struct(shape), false).unwrap_or(Data::Null);
     let mut errors = decoder.fatal;
     errors.append(&mut decoder.saved);
     let root = Value { place, key: None, data };
-    Decoded { root, errors, unknown_first: decoder.unknown_first, unknown: decoder.unknown }
+    Decoded {
+        root,
+        errors,
+        unknown_first: decoder.unknown_first,
+        unknown: decoder.unknown,
+        became_text: decoder.became_text,
+        one_field: decoder.one_field,
+    }
 }
 
 pub(crate) fn place_of(node: &Node) -> Place {
@@ -112,6 +138,8 @@ struct Decoder {
     fatal: Vec<Fault>,
     unknown: Vec<UnknownKey>,
     unknown_first: bool,
+    became_text: Vec<BecameText>,
+    one_field: Vec<OneField>,
 }
 
 /// The JSON word of a value.
@@ -136,7 +164,11 @@ impl Decoder {
             Type::Raw => Some(Data::Raw(Arc::new(node))),
             Type::Network => self.network(&node),
             Type::Text(go_type) => match as_text(&node).filter(|_| !embedded) {
-                Some(text) => Some(Data::Text(text)),
+                Some(text) => {
+                    let (path, place) = (self.dotted(), place_of(&node));
+                    self.became_text.push(BecameText { path, place, text: text.clone() });
+                    Some(Data::Text(text))
+                }
                 None => match node.kind {
                     Kind::Text(text) => Some(Data::Text(text)),
                     _ => self.mismatch(&node, word(&node), go_type),
@@ -216,9 +248,11 @@ impl Decoder {
 
     fn fields(&mut self, entries: Vec<(Key, Node)>, shape: &'static Shape) -> Fields {
         let mut fields = Fields::new();
+        let mut spelt: BTreeMap<&str, (String, Place)> = BTreeMap::new();
         for (key, node) in sorted(entries) {
             let key_place = place_of_key(&key, &node);
             let field = shape.field(&key.name, self.release);
+            let key_name = key.name.clone();
             self.path.push(Part::Key(key.name));
             match field {
                 None => self.note_unknown(key_place),
@@ -229,6 +263,11 @@ impl Decoder {
                     let data = self.value(node, &field.kind, field.embedded);
                     self.go_fields.pop();
                     self.structs.pop();
+                    if data.as_ref().is_some_and(|data| !matches!(data, Data::Null)) {
+                        let second = (key_name, key_place);
+                        let first = spelt.insert(field.name, second.clone());
+                        self.note_one_field(first, second);
+                    }
                     if let Some(data) = data {
                         store(&mut fields, field.name, Value { place, key: Some(key_place), data });
                     }
@@ -246,6 +285,13 @@ impl Decoder {
         let Some(Part::Key(key)) = self.path.last() else { return };
         let key = key.clone();
         self.unknown.push(UnknownKey { key, path: self.dotted(), place });
+    }
+
+    /// The same key twice is an error of its own.
+    fn note_one_field(&mut self, first: Option<(String, Place)>, second: (String, Place)) {
+        if let Some(first) = first.filter(|(name, _)| *name != second.0) {
+            self.one_field.push(OneField { path: self.dotted(), first, second });
+        }
     }
 
     fn dotted(&self) -> String {

@@ -30,6 +30,8 @@ pub(crate) struct DoubledKey {
     pub path: String,
     pub place: Place,
     pub value_line: u32,
+    /// One of the two came by a merge (`<<`).
+    pub merged: bool,
 }
 
 pub(crate) fn read(text: &str, file: File) -> Result<Document, Unreadable> {
@@ -86,14 +88,16 @@ struct Faults {
 }
 
 /// The text by lines: the tree says what a scalar is, only the text says whether it was quoted.
-struct Source<'t> {
+pub(crate) struct Source<'t> {
     lines: Vec<&'t str>,
     /// Most files have none, and need not be searched for them.
     may_have_tags: bool,
 }
 
 impl<'t> Source<'t> {
-    fn new(text: &'t str) -> Self {
+    /// Without a mark of the byte order, which is no column.
+    pub fn new(text: &'t str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self { lines: text.split('\n').collect(), may_have_tags: text.contains('!') }
     }
 
@@ -113,8 +117,8 @@ impl<'t> Source<'t> {
         first.is_some_and(|c| !matches!(c, '"' | '\'' | '|' | '>' | '!' | '&' | '*'))
     }
 
-    /// A plain number as it was typed: `010` is not ten.
-    fn token(&self, line: u32, column: u32) -> Option<&'t str> {
+    /// A plain number or word as it was typed: `010` is not ten.
+    pub fn token(&self, line: u32, column: u32) -> Option<&'t str> {
         let text = self.at(line, column)?;
         let end = text
             .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | '_')))
@@ -176,6 +180,7 @@ impl<'t> Source<'t> {
                     self.resolve_key(key, value, faults);
                 }
                 let doubled = doubled(entries);
+                let by_merge = brought_by_merge(entries, &doubled);
                 let above = faults.path.len();
                 for (i, (key, value)) in entries.iter_mut().enumerate() {
                     faults.path.push_str(if above == 0 { "" } else { "." });
@@ -185,7 +190,8 @@ impl<'t> Source<'t> {
                         let place = place_of_key(key, value);
                         let value_line = self.line_of_value(key.line, value);
                         let (key, path) = (key.name.clone(), faults.path.clone());
-                        faults.doubled.push(DoubledKey { key, path, place, value_line });
+                        let merged = by_merge.contains(&i);
+                        faults.doubled.push(DoubledKey { key, path, place, value_line, merged });
                     }
                     faults.path.truncate(above);
                 }
@@ -215,6 +221,13 @@ fn doubled(entries: &[(Key, Node)]) -> BTreeSet<usize> {
     let mut seen = HashSet::with_capacity(entries.len());
     let names = entries.iter().map(|(key, _)| key.name.as_str()).enumerate();
     names.filter(|(_, name)| !seen.insert(*name)).map(|(i, _)| i).collect()
+}
+
+/// Which of the keys that stand twice a merge has brought once. Such keys have no line.
+fn brought_by_merge(entries: &[(Key, Node)], doubled: &BTreeSet<usize>) -> BTreeSet<usize> {
+    let merged = entries.iter().filter(|(key, _)| key.line == 0 && !doubled.is_empty());
+    let merged: HashSet<&str> = merged.map(|(key, _)| key.name.as_str()).collect();
+    doubled.iter().copied().filter(|i| merged.contains(entries[*i].0.name.as_str())).collect()
 }
 
 /// Numbers begin with a digit, a sign or a dot; words that are no text are short.
@@ -289,6 +302,15 @@ mod tests {
         assert_eq!((f.line, f.column), (7, 12));
         assert_eq!(node.at(&["a", "d", "e"]).unwrap().as_int(), Some(8));
         assert!(read("a: 'x\n---\ny'\n", File::Install).is_err(), "a mark ends the document");
+    }
+
+    #[test]
+    fn a_key_over_one_of_a_merge_is_told_apart() {
+        let text = "a: &a {x: 1, y: 2}\nb:\n  <<: *a\n  y: 3\nc: {z: 1, z: 2}\n";
+        let document = read(text, File::Install).unwrap();
+        let found: Vec<_> =
+            document.doubled.iter().map(|d| (d.path.as_str(), d.merged, d.place.line)).collect();
+        assert_eq!(found, [("b.y", true, 4), ("c.z", false, 5)]);
     }
 
     #[test]

@@ -4,13 +4,14 @@ use crate::agent;
 use crate::check::{self, Context, Crash, NotChecked};
 use crate::config::{AgentConfig, Config, InstallConfig, convert, set_defaults};
 use crate::decode::{Decoded, decode, unknown_text};
-use crate::document::{self, DoubledKey};
+use crate::document::{self, DoubledKey, Source};
+use crate::misreading::{Misread, Misreading};
 use crate::provision;
 use crate::reader::At;
 use crate::refusal::{Collector, File, Refusal, Stage};
 use crate::release::{Method, Release};
 use crate::schema::{AGENT_CONFIG, INSTALL_CONFIG, Shape};
-use crate::unread::{Unread, about_one};
+use crate::unread::{Unread, about_one, counted_by_installer};
 
 /// The texts of the files that are there.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +38,8 @@ pub struct Judgement {
     pub not_checked: Vec<(&'static str, String)>,
     /// Values that are not of their type: nothing that rests on them is judged.
     pub unread: Unread,
+    /// What it reads otherwise than people do.
+    pub misreadings: Vec<Misreading>,
     pub config: Config,
 }
 
@@ -71,9 +74,15 @@ pub fn judge(input: &Input<'_>, release: Release, method: Method) -> Result<Judg
         None => (State::default(), None),
     };
     state.unknown_keys.append(&mut ahead.unknown_keys);
+    state.misreadings.append(&mut ahead.misreadings);
     let mut config = Config { install, agent, unknown_keys: Vec::new() };
     state.unread.append(&mut ahead.unread);
     state.unread.count_hosts_as_the_installer_does(&config);
+    for misreading in &mut state.misreadings {
+        if let Some(path) = counted_by_installer(misreading.file, &misreading.path, &config) {
+            misreading.path = path;
+        }
+    }
     state.examine(&mut config, ahead, release, method);
     config.unknown_keys = state.unknown_keys;
     let verdict = if state.refusals.is_empty() { Verdict::Accept } else { Verdict::Reject };
@@ -84,6 +93,7 @@ pub fn judge(input: &Input<'_>, release: Release, method: Method) -> Result<Judg
         later: state.later,
         not_checked: state.not_checked,
         unread: state.unread,
+        misreadings: state.misreadings,
         config,
     })
 }
@@ -96,6 +106,7 @@ struct State {
     not_checked: NotChecked,
     unread: Unread,
     unknown_keys: Vec<(File, crate::UnknownKey)>,
+    misreadings: Vec<Misreading>,
 }
 
 impl State {
@@ -150,12 +161,13 @@ impl State {
                 format!("  line {}: key {key} already set in map", doubled.value_line)
             })
             .collect();
-        for DoubledKey { path, place, .. } in doubled {
+        for DoubledKey { path, place, merged, .. } in doubled {
             let text = format!(
                 "{head}: error converting YAML to JSON: yaml: unmarshal errors:\n{}",
                 lines.join("\n")
             );
-            out.plain("key-doubled", path.as_str(), place, text);
+            let rule = if merged { "key-over-merged-key" } else { "key-doubled" };
+            out.plain(rule, path.as_str(), place, text);
             self.unread.push(file, path);
         }
         if let Some((place, shown)) = document.null_key.filter(|_| out.refusals.is_empty()) {
@@ -170,6 +182,7 @@ impl State {
         let value = read(At::root(&decoded.root));
         let ahead = report_decoding(&decoded, file, &head, &mut out);
         self.later.extend(ahead.refusals);
+        self.misreadings.extend(misread(&decoded, file, text));
         for fault in decoded.errors {
             self.unread.push(file, fault.path);
         }
@@ -231,6 +244,22 @@ impl State {
         self.step([out]);
         goes_on
     }
+}
+
+/// What of a file is read otherwise than it is written.
+fn misread(decoded: &Decoded, file: File, text: &str) -> Vec<Misreading> {
+    // Most files have no such value, and need not be cut into lines.
+    let source = (!decoded.became_text.is_empty()).then(|| Source::new(text));
+    let scalars = decoded.became_text.iter().filter_map(|it| {
+        let written = source.as_ref()?.token(it.place.line, it.place.column)?;
+        Misreading::of_scalar(file, it.path.clone(), it.place, written, it.text.clone())
+    });
+    let keys = decoded.one_field.iter().map(|it| {
+        let (wins, loses) = (it.second.0.clone(), it.first.0.clone());
+        let what = Misread::Key { wins, loses, other: it.first.1 };
+        Misreading { file, path: it.path.clone(), place: it.second.1, what }
+    });
+    scalars.chain(keys).collect()
 }
 
 /// Go names one fault of decoding. Gives what it would name once that one is mended.

@@ -2,8 +2,8 @@
 //! the verdict, the path, the kind and the sentence of every error, and where in the user's file it
 //! stands.
 //!
-//! The truth is the installer's own source. This crate says what the installer says and nothing
-//! more; it reads no file, asks no network and knows no clock. What the installer would ask of the
+//! The truth is the installer's own source. This crate says what the installer says and what it reads,
+//! and nothing more; it reads no file, asks no network and knows no clock. What the installer would ask of the
 //! outside world is listed in [`Judgement::not_checked`].
 
 mod agent;
@@ -16,6 +16,7 @@ mod expected;
 mod go;
 mod indentation;
 mod judge;
+mod misreading;
 mod names;
 mod place;
 mod provision;
@@ -36,6 +37,7 @@ pub use decode::UnknownKey;
 pub use expected::{Expected, Scalar};
 pub use go::address::{Network, offset, parse_ip};
 pub use judge::{Input, Judgement, Unreadable, Verdict, judge};
+pub use misreading::{Misread, Misreading};
 pub use place::{Place, Placed};
 pub use refusal::{ErrorType, File, Refusal, Stage};
 pub use release::{Method, Release, UnknownRelease};

@@ -29,7 +29,7 @@ pub(crate) fn check(
         return;
     };
     if !crate::check::is_enabled(config, release, "MachineAPI") {
-        let place = config.capabilities.as_ref().map_or(crate::Place::START, |c| c.place);
+        let place = config.capabilities.as_ref().map_or(config.place, |c| c.place);
         let text = "IPI requires MachineAPI capability";
         return out.plain("machine-api-off", "capabilities", place, text);
     }
@@ -229,7 +229,8 @@ fn check_host_bits(path: &str, cidr: &Placed<Network>, out: &mut Collector) {
             "provisioningNetworkCIDR has host bits set, expected {address}/{}",
             cidr.value.mask().0
         );
-        let bad = Bad::Plain(network_as_go(&cidr.value));
+        let stands = Some(cidr.value.to_string());
+        let bad = Bad::Misprinted { printed: network_as_go(&cidr.value), stands };
         out.invalid("provisioning-network-host-bits", path, cidr.place, bad, text);
     }
 }
@@ -298,10 +299,12 @@ fn check_dhcp_range(path: &str, cidr: &Network, baremetal: &Baremetal, out: &mut
         if parse_ip(ip.as_str()).is_some_and(inside) {
             let text = format!("{} overlaps with the allocated DHCP range", quote(ip.as_str()));
             let bad = Bad::text(ip.as_str());
+            // An address that nobody wrote is mended by moving the range.
+            let place = if ip.written { ip.place } else { range.place };
             out.invalid(
                 "provisioning-ip-in-dhcp-range",
                 format!("{path}.{name}"),
-                ip.place,
+                place,
                 bad,
                 text,
             );

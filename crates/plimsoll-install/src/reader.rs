@@ -15,8 +15,9 @@ pub(crate) struct At<'v> {
 }
 
 impl<'v> At<'v> {
+    /// A document may be one of several in a file, and then does not begin with it.
     pub fn root(value: &'v Value) -> Self {
-        Self { value: Some(value), anchor: Place::START }
+        Self { value: Some(value), anchor: value.place }
     }
 
     pub fn field(self, name: &str) -> Self {

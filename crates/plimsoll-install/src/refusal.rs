@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::place::Place;
+use crate::place::{Place, Placed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum File {
@@ -86,7 +86,7 @@ pub struct Refusal {
     pub line: u32,
     pub column: u32,
     pub kind: ErrorType,
-    /// As the installer prints it; never a secret.
+    /// What stands there, as the installer prints it where that can be read; never a secret.
     pub value: Option<String>,
     /// The installer's sentence without path, kind and value.
     pub detail: String,
@@ -109,6 +109,11 @@ pub(crate) enum Bad {
     /// Printed as it is: numbers, and Go values already spelt out.
     Plain(String),
     Text(String),
+    /// The installer prints Go's own structure, or what stands in another field.
+    Misprinted {
+        printed: String,
+        stands: Option<String>,
+    },
     /// Not to be shown.
     Secret,
     Nothing,
@@ -123,12 +128,15 @@ impl Bad {
         Bad::Plain(value.to_string())
     }
 
-    fn shown(self) -> Option<String> {
-        match self {
+    /// What the installer prints, and what is said to stand there.
+    fn shown(self) -> (Option<String>, Option<String>) {
+        let printed = match self {
             Bad::Plain(text) => Some(without_userinfo(&text)),
             Bad::Text(text) => Some(crate::go::text::quote(&without_userinfo(&text))),
+            Bad::Misprinted { printed, stands } => return (Some(printed), stands),
             Bad::Secret | Bad::Nothing => None,
-        }
+        };
+        (printed.clone(), printed)
     }
 }
 
@@ -175,6 +183,20 @@ impl Collector {
             detail: text.into(),
         });
         self.warnings.push(warning);
+    }
+
+    /// One of a value, which the line of the log does not quote.
+    pub fn warn_of(
+        &mut self,
+        rule: &'static str,
+        path: &str,
+        value: &Placed<String>,
+        text: String,
+    ) {
+        self.warn(rule, path, value.place, text);
+        if let Some(warning) = self.warnings.last_mut() {
+            warning.value = Some(crate::go::text::quote(value.as_str()));
+        }
     }
 
     pub fn invalid(
@@ -259,15 +281,15 @@ impl Collector {
     fn refusal(&self, finding: Finding) -> Refusal {
         let Finding { rule, path, place, kind, bad, detail } = finding;
         let secret = matches!(bad, Bad::Secret);
-        let value = bad.shown();
+        let (printed, value) = bad.shown();
         let detail = without_userinfo(&detail);
         let mut parts = Vec::new();
         if kind != ErrorType::Other {
             parts.push(kind.words().to_string());
         }
         if kind.shows_value() {
-            match &value {
-                Some(value) => parts.push(value.clone()),
+            match printed {
+                Some(printed) => parts.push(printed),
                 None if secret => parts.push(crate::go::text::quote(REDACTED)),
                 None => {}
             }
@@ -366,6 +388,16 @@ mod tests {
             out.refusals[0].message,
             r#"Unsupported value: "x": supported values: "a", "b""#
         );
+    }
+
+    #[test]
+    fn what_stands_there_may_differ_from_what_is_printed() {
+        let mut out = Collector::new(File::Install, Stage::Validate);
+        let stands = Some("10.0.0.1/24".to_string());
+        let bad = Bad::Misprinted { printed: "net.IPNet{…}".into(), stands };
+        out.invalid("r", "cidr", Place::START, bad, "host bits");
+        assert_eq!(out.refusals[0].value.as_deref(), Some("10.0.0.1/24"));
+        assert_eq!(out.refusals[0].message, "Invalid value: net.IPNet{…}: host bits");
     }
 
     #[test]

@@ -50,6 +50,7 @@ const OUTSIDE: &str = "outside";
 static RULES: &[Rule] = &[
     rule("unknown-key", "A key that no field has", READING),
     rule("key-doubled", "A key that stands twice in one mapping", READING),
+    rule("key-over-merged-key", "A key that a merge (<<) has brought already", READING),
     rule("key-empty", "A key that is nothing", READING),
     rule("value-of-wrong-type", "A value of another type than the field", READING),
     rule("network-unreadable", "A network that is no CIDR", "ipnet/ipnet.go"),

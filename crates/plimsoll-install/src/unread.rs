@@ -186,24 +186,28 @@ impl Unread {
         all.find(|(_, path)| is_it(path)).map(|(_, path)| path.as_str())
     }
 
-    /// Refusals number the hosts in the installer's order, files in their own.
     pub(crate) fn count_hosts_as_the_installer_does(&mut self, config: &Config) {
-        const HOSTS: &str = "platform.baremetal.hosts[";
-        let install = config.install.as_ref();
-        let Some(baremetal) = install.and_then(|it| it.platform.baremetal.as_ref()) else { return };
         for (file, path) in &mut self.0 {
-            let starts = path.get(..HOSTS.len()).is_some_and(|it| it.eq_ignore_ascii_case(HOSTS));
-            if *file != File::Install || !starts {
-                continue;
-            }
-            let Some((number, rest)) = path[HOSTS.len()..].split_once(']') else { continue };
-            let Ok(in_file) = number.parse::<usize>() else { continue };
-            let at = baremetal.hosts.iter().position(|host| host.index_in_file == in_file);
-            if let Some(at) = at {
-                *path = format!("{HOSTS}{at}]{rest}");
+            if let Some(counted) = counted_by_installer(*file, path, config) {
+                *path = counted;
             }
         }
     }
+}
+
+/// Refusals number the hosts in the installer's order, files in their own. `None` where no host of
+/// install-config.yaml is meant.
+pub(crate) fn counted_by_installer(file: File, path: &str, config: &Config) -> Option<String> {
+    const HOSTS: &str = "platform.baremetal.hosts[";
+    let baremetal = config.install.as_ref()?.platform.baremetal.as_ref()?;
+    let starts = path.get(..HOSTS.len())?.eq_ignore_ascii_case(HOSTS);
+    if file != File::Install || !starts {
+        return None;
+    }
+    let (number, rest) = path.get(HOSTS.len()..)?.split_once(']')?;
+    let in_file: usize = number.parse().ok()?;
+    let at = baremetal.hosts.iter().position(|host| host.index_in_file == in_file)?;
+    Some(format!("{HOSTS}{at}]{rest}"))
 }
 
 /// One path is the other, or above it.

@@ -37,6 +37,7 @@ fn more() -> Vec<Case> {
     };
     let fencing = "  fencing:\n    credentials:\n    -\n";
     vec![
+        ipi("own-key-over-merged-key", over_merged_key()),
         ipi("own-key-empty", format!("{BAREMETAL}~: x\n")),
         ipi("own-platform-not-offered", NONE.replace("  none: {}", "  ovirt: {}")),
         ipi("own-two-platforms", behind(BAREMETAL, "platform:\n", "  gcp: {}\n")),
@@ -50,6 +51,16 @@ fn more() -> Vec<Case> {
         ),
         case("own-manifests", Method::Agent, None, Some(AGENT.into())),
     ]
+}
+
+/// The BMC of the second host is that of the first, but for its address.
+fn over_merged_key() -> String {
+    let first = "      bmc:\n        address: ipmi://192.168.111.101\n";
+    let second = "      bmc:\n        address: ipmi://192.168.111.102\n";
+    assert!(BAREMETAL.contains(first) && BAREMETAL.contains(second));
+    let anchored = first.replacen("bmc:", "bmc: &bmc", 1);
+    let merged = second.replacen("bmc:", "bmc:\n        <<: *bmc", 1);
+    BAREMETAL.replacen(first, &anchored, 1).replacen(second, &merged, 1)
 }
 
 /// The first meeting with each rule: case, release, place, and what stands there. A rule that needs the

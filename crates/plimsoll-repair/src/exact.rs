@@ -86,7 +86,10 @@ fn exact_step(step: &mut Step, observed: &Observed, current: &mut Observed) -> R
                     let ground: Vec<Value> = grounded(&before, operations);
                     let ground = &ground[..ground.len() - operations.len()];
                     let ground = patched(&before, ground)?;
-                    step.undo = Undo::Patch { operations: reverse(&ground, &after) };
+                    // What there is no way back from has none because it could be written down.
+                    if !matches!(step.undo, Undo::Impossible { .. }) {
+                        step.undo = Undo::Patch { operations: reverse(&ground, &after) };
+                    }
                     current.insert(entity, Some(after));
                 }
                 Action::Delete => {

@@ -229,7 +229,7 @@ fn etcd(base: &FactBase) -> Criterion {
         let wanted = masters.unwrap_or(members);
         let alarms = number("etcdAlarms").unwrap_or(0);
         let says = format!(
-            "{members} members, {healthy} healthy, {alarms} alarms, {wanted} control-plane nodes"
+            "{members} members listed, {healthy} endpoints healthy, {alarms} alarms, {wanted} control-plane nodes"
         );
         let met = members == healthy && members == wanted && alarms == 0;
         return one(id, cluster, if met { Met::Yes } else { Met::No }, says);

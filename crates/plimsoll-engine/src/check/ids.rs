@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Knowledge, fix};
+use super::{Knowledge, fix, readings};
 
 /// How far a name may be from the one that was meant.
 const NEAR_ENOUGH: f64 = 0.5;
@@ -12,7 +12,8 @@ impl Knowledge {
         let rules = plimsoll_install::rules().iter().map(|rule| rule.id);
         let states = self.pack.states.iter().filter(|state| state.finding.is_some());
         let states = states.map(|state| state.id.as_str());
-        rules.chain(states).chain(fix::TIDY.iter().copied()).collect()
+        let readings = readings::RULES.iter().map(|(id, _)| *id);
+        rules.chain(readings).chain(states).chain(fix::TIDY.iter().copied()).collect()
     }
 
     /// The id that may have been meant by one that there is not.

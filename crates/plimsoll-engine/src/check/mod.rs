@@ -4,8 +4,12 @@
 
 mod facts;
 pub mod fix;
+mod grouped;
 mod ids;
 mod page;
+mod readings;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,16 +91,18 @@ pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadab
         all.any(|refusal| refusal.stage <= last)
     };
     let mut findings = refused(knowledge, asked, &judgement, &facts);
+    findings.extend(readings::findings(&knowledge.words, asked, &judgement, &facts));
     let mut not_checked = not_asked(&judgement);
-    let mut checked =
-        plimsoll_install::rules().len() + own(knowledge, &facts, &mut findings, &mut not_checked);
+    let mut checked = plimsoll_install::rules().len() + readings::RULES.len();
+    checked += own(knowledge, &facts, &mut findings, &mut not_checked);
     if asked.install.is_none() && asked.agent.is_none() {
         let about_age = |rule: &&StateRule| rule.when.reads_of("self").contains(&facts::AGE);
         checked = knowledge.pack.states.iter().filter(about_age).count();
         let why = "no config is left to judge, only what the installer made of it".into();
         not_checked = vec![NotChecked { id: "install-config".into(), why }];
     }
-    let (mut findings, suppressed) = accepted(asked, findings);
+    let (findings, suppressed) = accepted(asked, findings);
+    let mut findings = grouped::grouped(findings);
     let rank = |finding: &Finding| {
         let file = [asked.install, asked.agent];
         let file = file.iter().flatten().position(|file| file.name == finding.file);
@@ -173,7 +179,8 @@ fn refused(
     let told = |refusal: &Refusal, severity, origin| {
         let file = asked.file_name(refusal.file).to_string();
         let colon = if refusal.path.is_empty() { "" } else { ": " };
-        let words = knowledge.words.of(refusal.rule);
+        let words = knowledge.words.about(refusal);
+        let words = words.as_ref();
         Finding {
             id: refusal.rule.into(),
             severity,
@@ -184,10 +191,10 @@ fn refused(
             line: refusal.line,
             column: refusal.column,
             value: refusal.value.as_deref().map(|value| clip(&redact(value))),
-            message: words::message(refusal),
+            message: words::message(refusal, words.and_then(|words| words.title)),
             installer_message: Some(format!("{}{colon}{}", refusal.path, sentence(refusal))),
-            hint: words.map(|words| words.hint.clone()),
-            why: words.and_then(|words| words.why.clone()),
+            hint: words.map(|words| words.hint.to_string()),
+            why: words.and_then(|words| words.why).map(str::to_string),
             evidence: vec![Evidence {
                 source: file.clone(),
                 path: file.clone(),

@@ -1,10 +1,10 @@
-//! The page of an id that no folder of a pack has: a rule of the installer, or a mending that no rule asks
-//! for.
+//! The page of an id that no folder of a pack has: a rule of the installer, one on the text of a file, or a
+//! mending that no rule asks for.
 
 use plimsoll_install::Rule;
 use plimsoll_model::knowledge::{FailureMode, Page, Scope, StateInfo, StateRole};
 
-use super::Words;
+use super::{Words, readings};
 
 const OUTSIDE: &str = "outside";
 
@@ -35,7 +35,7 @@ const TIDY: &[(&str, &str, &str)] = &[
 /// `None` for an id that neither the installer's rules nor the mendings have.
 pub fn page(words: &Words, id: &str) -> Option<FailureMode> {
     let rule = plimsoll_install::rules().iter().find(|rule| rule.id == id);
-    rule.map(|rule| of_rule(words, rule)).or_else(|| {
+    rule.map(|rule| of_rule(words, rule)).or_else(|| of_reading(words, id)).or_else(|| {
         let (id, title, why) = TIDY.iter().find(|(tidy, ..)| *tidy == id)?;
         let page = Page {
             what_you_see: "Nothing: the installer takes it. `plimsoll check --fix` mends it."
@@ -46,6 +46,18 @@ pub fn page(words: &Words, id: &str) -> Option<FailureMode> {
         };
         Some(mode(id, title, Scope::default(), page))
     })
+}
+
+fn of_reading(words: &Words, id: &str) -> Option<FailureMode> {
+    let (id, title) = readings::RULES.iter().find(|(ours, _)| *ours == id)?;
+    let told = words.of(id);
+    let page = Page {
+        what_you_see: "Nothing: the installer takes the file, and reads another value.".into(),
+        why: told.and_then(|told| told.why.clone()).unwrap_or_default(),
+        how_to_fix: told.map(|told| told.hint.clone()).unwrap_or_default(),
+        ..Page::default()
+    };
+    Some(mode(id, title, Scope::default(), page))
 }
 
 fn of_rule(words: &Words, rule: &Rule) -> FailureMode {
@@ -117,6 +129,7 @@ mod tests {
         wanted.sort_unstable();
         assert_eq!(with_page, wanted);
         assert!(page(&words, "mac-in-other-form").is_some());
+        assert!(page(&words, "unquoted-value").is_some());
         assert!(page(&words, "no-such-id").is_none());
     }
 }

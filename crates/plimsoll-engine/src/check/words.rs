@@ -8,6 +8,7 @@ use plimsoll_model::{clip, redact};
 use plimsoll_yaml::{Limits, Node};
 
 use super::fix::meant_key;
+use super::readings;
 use crate::pack::{LoadError, PackFile};
 
 const FILE: &str = "check/installer.yaml";
@@ -19,6 +20,70 @@ pub struct Words(BTreeMap<String, RuleWords>);
 pub struct RuleWords {
     pub hint: String,
     pub why: Option<String>,
+    /// What is said instead in some cases: the first that fits.
+    instead: Vec<Instead>,
+}
+
+/// Other words for the same rule, where all of these hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Instead {
+    /// The fault is in this file.
+    file: Option<String>,
+    /// The installer's sentence has these words.
+    says: Option<String>,
+    /// It is known what stands there.
+    value: bool,
+    title: Option<String>,
+    hint: String,
+    why: Option<String>,
+}
+
+/// What is said of one refusal.
+pub struct Told<'w> {
+    /// In place of the title of its rule.
+    pub title: Option<&'w str>,
+    pub hint: &'w str,
+    pub why: Option<&'w str>,
+}
+
+impl Instead {
+    fn fits(&self, refusal: &Refusal) -> bool {
+        self.file.as_ref().is_none_or(|file| file == refusal.file.name())
+            && self.says.as_ref().is_none_or(|says| refusal.message.contains(says.as_str()))
+            && (!self.value || refusal.value.is_some())
+    }
+
+    /// `None` where a key is odd, or nothing tells when it fits.
+    fn read(node: &Node) -> Option<Self> {
+        let value = node.get("value").and_then(Node::as_bool).unwrap_or(false);
+        let text = |key: &str| node.text_at(&[key]).map(tidy);
+        let (file, says) = (text("in"), text("says"));
+        let keys = ["in", "says", "value", "title", "hint", "why"];
+        let has_condition = value || file.is_some() || says.is_some();
+        let is_whole = has_condition && has_only(node, &keys);
+        is_whole.then_some(())?;
+        let hint = text("hint")?;
+        Some(Self { file, says, value, title: text("title"), hint, why: text("why") })
+    }
+}
+
+impl RuleWords {
+    fn read(node: &Node) -> Option<Self> {
+        has_only(node, &["hint", "why", "instead"]).then_some(())?;
+        let hint = node.text_at(&["hint"]).map(tidy)?;
+        let why = node.text_at(&["why"]).map(tidy);
+        let instead = node.get("instead").map(Node::items).unwrap_or_default();
+        let instead: Option<Vec<Instead>> = instead.iter().map(Instead::read).collect();
+        Some(Self { hint, why, instead: instead? })
+    }
+}
+
+fn tidy(text: &str) -> String {
+    text.trim().to_string()
+}
+
+fn has_only(node: &Node, keys: &[&str]) -> bool {
+    node.entries().iter().all(|(key, _)| keys.contains(&key.name.as_str()))
 }
 
 impl Words {
@@ -40,20 +105,14 @@ impl Words {
                 }
             };
             for (id, value) in root.entries() {
-                let known = plimsoll_install::rules().iter().any(|rule| rule.id == id.name);
-                let hint = value.text_at(&["hint"]);
-                let odd =
-                    value.entries().iter().any(|(key, _)| !["hint", "why"].contains(&&*key.name));
-                match hint {
-                    Some(hint) if known && !odd => {
-                        let why = value.get("why").and_then(Node::as_text);
-                        let tidy = |text: &str| text.trim().to_string();
-                        let told = RuleWords { hint: tidy(hint), why: why.map(tidy) };
+                match RuleWords::read(value).filter(|_| is_rule(&id.name)) {
+                    Some(told) => {
                         words.insert(id.name.clone(), told);
                     }
-                    _ => {
+                    None => {
                         let message = format!(
-                            "'{}' must be a rule of the installer, with 'hint' and 'why'",
+                            "'{}' must be a rule of the installer or of the text of a file, with \
+                             'hint', 'why' and 'instead'",
                             id.name
                         );
                         errors.push(error(id.line, id.column, message));
@@ -64,15 +123,36 @@ impl Words {
         if errors.is_empty() { Ok(Self(words)) } else { Err(errors) }
     }
 
+    /// What is said of a rule in general.
     pub fn of(&self, rule: &str) -> Option<&RuleWords> {
         self.0.get(rule)
     }
+
+    /// What is said of one refusal by it.
+    pub fn about(&self, refusal: &Refusal) -> Option<Told<'_>> {
+        let words = self.of(refusal.rule)?;
+        Some(match words.instead.iter().find(|instead| instead.fits(refusal)) {
+            Some(instead) => Told {
+                title: instead.title.as_deref(),
+                hint: &instead.hint,
+                why: instead.why.as_deref().or(words.why.as_deref()),
+            },
+            None => Told { title: None, hint: &words.hint, why: words.why.as_deref() },
+        })
+    }
+}
+
+fn is_rule(id: &str) -> bool {
+    let by_installer = plimsoll_install::rules().iter().any(|rule| rule.id == id);
+    by_installer || readings::RULES.iter().any(|(ours, _)| *ours == id)
 }
 
 /// The bad condition in our words, with what stands there, or where something should.
-pub fn message(refusal: &Refusal) -> String {
+pub fn message(refusal: &Refusal, title: Option<&str>) -> String {
     let rule = plimsoll_install::rules().iter().find(|rule| rule.id == refusal.rule);
-    let title = rule.map_or(refusal.rule, |rule| rule.title);
+    let general = rule.map_or(refusal.rule, |rule| rule.title);
+    let says_all = title.is_some();
+    let title = title.unwrap_or(general);
     let value = refusal.value.as_deref().filter(|value| !is_of_go(value));
     match value {
         None if refusal.rule == "unknown-key" => {
@@ -80,7 +160,7 @@ pub fn message(refusal: &Refusal) -> String {
             format!("{title}: {}{meant}", refusal.path)
         }
         Some(value) => format!("{title}: {}", clip(&redact(value))),
-        None if says_where(title, &refusal.path) => format!("{title}."),
+        None if says_all || says_where(title, &refusal.path) => format!("{title}."),
         None => format!("{title}: {}", refusal.path),
     }
 }
@@ -131,33 +211,8 @@ mod tests {
         Words::load(&[file]).unwrap()
     }
 
-    #[test]
-    fn every_rule_that_can_refuse_has_words_and_nothing_but_a_rule_has() {
-        let words = words();
-        let asked = plimsoll_install::rules().iter().filter(|rule| rule.source != "outside");
-        let ids: Vec<&str> = asked.map(|rule| rule.id).collect();
-        let missing: Vec<_> = ids.iter().filter(|id| words.of(id).is_none()).collect();
-        assert!(missing.is_empty(), "no words for {missing:?}");
-        // What only the outside can refuse has words for those who ask what it is.
-        let known = |id: &&String| plimsoll_install::rules().iter().any(|rule| rule.id == *id);
-        let extra: Vec<_> = words.0.keys().filter(|id| !known(id)).collect();
-        assert!(extra.is_empty(), "words for {extra:?}, which are no rules");
-    }
-
-    #[test]
-    fn words_are_sentences_with_a_reason() {
-        for (id, told) in &words().0 {
-            let why = told.why.as_deref().unwrap_or_default();
-            for text in [told.hint.as_str(), why] {
-                assert!(text.ends_with(['.', ')']), "{id}: {text}");
-                assert!(!text.contains("  ") && text.len() < 320, "{id}: {text}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_message_says_what_stands_there_or_where_something_should() {
-        let refusal = |rule, path: &str, value: Option<&str>| Refusal {
+    fn refusal(rule: &'static str, path: &str, value: Option<&str>) -> Refusal {
+        Refusal {
             rule,
             file: plimsoll_install::File::Install,
             path: path.into(),
@@ -168,7 +223,70 @@ mod tests {
             detail: String::new(),
             message: String::new(),
             stage: plimsoll_install::Stage::Validate,
+        }
+    }
+
+    #[test]
+    fn every_rule_that_can_refuse_has_words_and_nothing_but_a_rule_has() {
+        let words = words();
+        let asked = plimsoll_install::rules().iter().filter(|rule| rule.source != "outside");
+        let ids: Vec<&str> = asked.map(|rule| rule.id).collect();
+        let missing: Vec<_> = ids.iter().filter(|id| words.of(id).is_none()).collect();
+        assert!(missing.is_empty(), "no words for {missing:?}");
+        let missing: Vec<_> =
+            readings::RULES.iter().filter(|(id, _)| words.of(id).is_none()).collect();
+        assert!(missing.is_empty(), "no words for {missing:?}");
+        // What only the outside can refuse has words for those who ask what it is.
+        let extra: Vec<_> = words.0.keys().filter(|id| !is_rule(id)).collect();
+        assert!(extra.is_empty(), "words for {extra:?}, which are no rules");
+    }
+
+    #[test]
+    fn words_are_sentences_with_a_reason() {
+        for (id, told) in &words().0 {
+            assert!(told.why.is_some(), "{id} has no reason");
+            let others = told.instead.iter().flat_map(|it| [Some(&it.hint), it.why.as_ref()]);
+            let own = [Some(&told.hint), told.why.as_ref()];
+            for text in own.into_iter().chain(others).flatten() {
+                assert!(text.ends_with(['.', ')']), "{id}: {text}");
+                assert!(!text.contains("  ") && text.len() < 320, "{id}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn some_cases_have_words_of_their_own() {
+        let words = words();
+        let hint = |refusal: &Refusal| {
+            words.about(refusal).map(|told| told.hint.to_string()).unwrap_or_default()
         };
+        let mut missing = refusal("api-version-missing", "apiVersion", None);
+        assert!(hint(&missing).contains("install-config.yaml"), "{}", hint(&missing));
+        missing.file = plimsoll_install::File::Agent;
+        assert!(hint(&missing).contains("v1beta1"), "{}", hint(&missing));
+        let role = refusal("host-without-role", "platform.baremetal.Hosts", Some("\"maste\""));
+        let title = words.about(&role).and_then(|told| told.title);
+        assert_eq!(message(&role, title), "The role of a host is unknown: \"maste\"");
+        let mut bmc = refusal("bmc-address-unreadable", "platform.baremetal.hosts[0].bmc", None);
+        bmc.message = "BMC address hostname/IP : [2001:db8:] is invalid".into();
+        assert!(hint(&bmc).contains("brackets"), "{}", hint(&bmc));
+    }
+
+    #[test]
+    fn words_that_nobody_can_meet_are_refused() {
+        for text in [
+            "no-such-rule: {hint: x., why: y.}",
+            "hosts-missing: {hint: x., reason: y.}",
+            "hosts-missing: {hint: x., instead: [{hint: y.}]}",
+            "hosts-missing: {hint: x., instead: [{says: z, hnit: y.}]}",
+        ] {
+            let file = PackFile { path: FILE.into(), text: text.into() };
+            assert!(Words::load(&[file]).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_message_says_what_stands_there_or_where_something_should() {
         for (rule, path, value, said) in [
             (
                 "hosts-missing",
@@ -211,7 +329,7 @@ mod tests {
                 "pullSecret is not the JSON it should be.",
             ),
         ] {
-            assert_eq!(message(&refusal(rule, path, value)), said);
+            assert_eq!(message(&refusal(rule, path, value), None), said);
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::agent::nmstate;
 use crate::check::NotChecked;
 use crate::config::{AgentConfig, InstallConfig};
 use crate::go::address::parse_ip;
+use crate::go::text::quote;
 use crate::place::Place;
 use crate::refusal::{Bad, Collector, File};
 use crate::release::Release;
@@ -36,7 +37,8 @@ pub(super) fn check(
     }
     if out.refusals.is_empty() {
         out.file = if agent.is_some() { File::Agent } else { File::Install };
-        check_rendezvous(agent, hosts, release, out);
+        let place = agent.map_or(install.place, |agent| agent.rendezvous_ip.place);
+        check_rendezvous(agent, hosts, place, release, out);
     }
 }
 
@@ -93,12 +95,12 @@ fn check_interfaces(hosts: &[AnyHost<'_>], release: Release, out: &mut Collector
     let mut first = None;
     let configured = hosts.iter().filter(|host| host.network_config.is_some());
     for (i, host) in configured.enumerate() {
-        if let Some((fault, place)) = interfaces_fault(host, i, release) {
-            first.get_or_insert(place);
-            faults.push(format!("\t* {fault}\n"));
+        if let Some(fault) = interfaces_fault(host, i, release) {
+            faults.push(format!("\t* {}\n", fault.text));
+            first.get_or_insert(fault);
         }
     }
-    if let Some(place) = first {
+    if let Some(InterfacesFault { place, mac, .. }) = first {
         let count = match faults.len() {
             1 => "1 error".to_string(),
             count => format!("{count} errors"),
@@ -108,10 +110,20 @@ fn check_interfaces(hosts: &[AnyHost<'_>], release: Release, out: &mut Collector
             faults.concat()
         );
         out.plain("interfaces-not-usable", "hosts", place, text);
+        if let Some(refusal) = out.refusals.last_mut() {
+            refusal.value = mac.map(|mac| quote(&mac));
+        }
     }
 }
 
-fn interfaces_fault(host: &AnyHost<'_>, i: usize, release: Release) -> Option<(String, Place)> {
+struct InterfacesFault {
+    text: String,
+    place: Place,
+    /// The MAC address that is written in another form.
+    mac: Option<String>,
+}
+
+fn interfaces_fault(host: &AnyHost<'_>, i: usize, release: Release) -> Option<InterfacesFault> {
     let mut names = HashSet::new();
     let mut macs = HashSet::new();
     let mut doubled = None;
@@ -121,14 +133,16 @@ fn interfaces_fault(host: &AnyHost<'_>, i: usize, release: Release) -> Option<(S
             doubled.get_or_insert(interface.place);
         }
         if release >= Release::V4_18 && !is_colon_mac(&interface.mac) {
-            let fault = format!(
+            let text = format!(
                 "MAC address {} for host {i} is incorrectly formatted, use XX:XX:XX:XX:XX:XX format",
                 interface.mac
             );
-            return Some((fault, interface.place));
+            let mac = Some(interface.mac.clone());
+            return Some(InterfacesFault { text, place: interface.place, mac });
         }
     }
-    doubled.map(|place| (format!("MACs and Interfaces for host {i} must be unique"), place))
+    let text = format!("MACs and Interfaces for host {i} must be unique");
+    doubled.map(|place| InterfacesFault { text, place, mac: None })
 }
 
 fn is_colon_mac(text: &str) -> bool {
@@ -182,13 +196,13 @@ fn check_room_for_hosts(install: &InstallConfig, out: &mut Collector) {
 fn check_rendezvous(
     agent: Option<&AgentConfig>,
     hosts: &[AnyHost<'_>],
+    place: Place,
     release: Release,
     out: &mut Collector,
 ) {
     if agent.is_some_and(|agent| !agent.rendezvous_ip.is_empty()) {
         return;
     }
-    let place = agent.map_or(Place::START, |agent| agent.rendezvous_ip.place);
     let mut refuse = |text: String| out.plain("rendezvous-ip-missing", "rendezvousIP", place, text);
     let found = first_address(hosts, release);
     if release >= Release::V4_15 {

@@ -118,7 +118,11 @@ fn check_count(baremetal: &Baremetal, path: &str, context: &mut Context<'_>) {
             "worker" => workers += 1,
             _ => {
                 let text = format!("Host {} hasn't any role configured", host.name.value);
-                context.out.warn("host-without-role", path, host.place, text);
+                if host.role.is_empty() {
+                    context.out.warn("host-without-role", path, host.place, text);
+                } else {
+                    context.out.warn_of("host-without-role", path, &host.role, text);
+                }
                 if masters < needed.masters {
                     masters += 1;
                 } else if arbiters < needed.arbiters {

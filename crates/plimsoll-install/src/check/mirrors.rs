@@ -1,6 +1,7 @@
 use crate::check::Context;
 use crate::config::Mirror;
 use crate::go::reference::repository_fault;
+use crate::go::text::quote;
 use crate::place::Placed;
 use crate::refusal::{Bad, Collector};
 
@@ -15,7 +16,7 @@ pub(crate) fn check(context: &mut Context<'_>) {
     if !config.digest_sources.is_empty() {
         let text = "cannot set imageContentSources and imageDigestSources at the same time";
         // The installer shows another field's value here.
-        let bad = Bad::text(config.publish.as_str());
+        let bad = Bad::Misprinted { printed: quote(config.publish.as_str()), stands: None };
         context.out.invalid("mirrors-twice", "imageContentSources", place, bad, text);
     }
     let text = "imageContentSources is deprecated, please use ImageDigestSources";

@@ -20,7 +20,7 @@ pub(crate) fn set_defaults(config: &mut InstallConfig) {
         set_pool_defaults(arbiter);
     }
     if !config.compute.iter().any(|pool| pool.name.value == "worker") {
-        let place = config.compute.first().map_or(Place::START, |pool| pool.place);
+        let place = config.compute.first().map_or(config.place, |pool| pool.place);
         config.compute.push(Pool::worker(place));
     }
     config.compute.iter_mut().for_each(set_pool_defaults);

@@ -7,6 +7,8 @@ use crate::release::Release;
 
 #[derive(Clone, Debug)]
 pub struct InstallConfig {
+    /// Where the document begins.
+    pub place: Place,
     pub api_version: Placed<String>,
     pub name: Placed<String>,
     pub base_domain: Placed<String>,
@@ -202,6 +204,7 @@ impl InstallConfig {
         let ssh_key = secret(root.field("sshKey"));
         let disk = root.field("bootstrapInPlace");
         Self {
+            place: root.place(),
             api_version: root.field("apiVersion").text(),
             name: root.at(&["metadata", "name"]).text(),
             base_domain: root.field("baseDomain").text(),

@@ -98,12 +98,12 @@ fn replicas(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
     facts.known(id, "fencingCredentials", fenced(masters));
 }
 
-/// A name or an address, as the installer takes them.
+/// A name of the DNS, to which case is nothing. The installer asks for small letters where it asks.
 fn is_name(text: &str) -> bool {
     let label = |label: &str| {
         let bytes = label.as_bytes();
         (1..=63).contains(&bytes.len())
-            && bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
+            && bytes.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'-')
             && bytes[0] != b'-'
             && bytes[bytes.len() - 1] != b'-'
     };

@@ -30,10 +30,12 @@ impl Machine<'_> {
     /// Something of its network config.
     pub fn at(&self, said: String, text: &Text) -> Found {
         let (file, path) = match &self.net {
+            Some((_, file, path)) if text.path.is_empty() => (*file, path.clone()),
             Some((_, file, path)) => (*file, format!("{path}.{}", text.path)),
             None => (self.file, self.path.clone()),
         };
-        Found { said, file, path, at: text.at, value: Some(text.value.clone()) }
+        let value = Some(text.value.clone()).filter(|value| !value.is_empty());
+        Found { said, file, path, at: text.at, value }
     }
 
     pub fn network_place(&self) -> Place {

@@ -106,7 +106,7 @@ pub fn extract(judgement: &Judgement, asked: &Asked<'_>) -> Facts {
         trust::extract(config, asked.seen.now, &mut facts);
         vips::extract(config, judgement, &nets, &hosts, &mut facts);
     }
-    names::extract(&hosts, &mut facts);
+    names::extract(&hosts, asked.method, &mut facts);
     wires::extract(&hosts, &nets, asked.method, &mut facts);
     unreadable::extract(&hosts, &mut facts);
     bmc::extract(&hosts, &mut facts);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_install::{File, Place};
+use plimsoll_install::{File, Method, Place};
 
 use super::hosts::{Machine, mac_of};
 use super::{Facts, Found};
@@ -19,7 +19,7 @@ const LOCAL: [&str; 8] = [
     "localhost.local",
 ];
 
-pub fn extract(hosts: &[Machine<'_>], facts: &mut Facts) {
+pub fn extract(hosts: &[Machine<'_>], method: Method, facts: &mut Facts) {
     let mut by_name: BTreeMap<String, &str> = BTreeMap::new();
     let mut by_mac: BTreeMap<[u8; 6], &str> = BTreeMap::new();
     let mut by_disk: BTreeMap<String, &str> = BTreeMap::new();
@@ -42,7 +42,7 @@ pub fn extract(hosts: &[Machine<'_>], facts: &mut Facts) {
             if name.contains('.') { long.push(host) } else { short.push(host) }
         }
         facts.found(id, "nameTaken", taken);
-        macs(host, &mut by_mac, facts);
+        macs(host, method, &mut by_mac, facts);
         disks(host, &mut by_disk, facts);
     }
     let mixed = if short.len() < long.len() { &short } else { &long };
@@ -77,20 +77,19 @@ fn name_fault(name: &str) -> Option<&'static str> {
     }
 }
 
-fn macs<'h>(host: &'h Machine<'_>, seen: &mut BTreeMap<[u8; 6], &'h str>, facts: &mut Facts) {
+fn macs<'h>(
+    host: &'h Machine<'_>,
+    method: Method,
+    seen: &mut BTreeMap<[u8; 6], &'h str>,
+    facts: &mut Facts,
+) {
     let mut own: Vec<(&str, File, String, Place)> = Vec::new();
     let mut faults = Vec::new();
     if let Some((install, path)) = &host.install {
         let mac = &install.boot_mac;
         let path = format!("{path}.bootMACAddress");
         if !mac.is_empty() {
-            let why = match mac_of(&mac.value) {
-                None => Some("it is no MAC address"),
-                Some([0, 0, 0, 0, 0, 0]) => Some("it is all zeros"),
-                Some([first, ..]) if first & 1 == 1 => Some("it is of a group, not of one card"),
-                Some(_) => None,
-            };
-            faults.extend(why.map(|why| Found {
+            faults.extend(boot_mac_fault(&mac.value, method).map(|why| Found {
                 said: why.into(),
                 file: File::Install,
                 path: path.clone(),
@@ -122,6 +121,21 @@ fn macs<'h>(host: &'h Machine<'_>, seen: &mut BTreeMap<[u8; 6], &'h str>, facts:
     }
     facts.found(&host.id, "bootMacFault", faults);
     facts.found(&host.id, "macsTaken", taken);
+}
+
+/// Why a text is no bootMACAddress.
+fn boot_mac_fault(text: &str, method: Method) -> Option<&'static str> {
+    let has_colons = text.split(':').count() == 6;
+    match mac_of(text) {
+        None => Some("it is no MAC address"),
+        Some([0, 0, 0, 0, 0, 0]) => Some("it is all zeros"),
+        Some([first, ..]) if first & 1 == 1 => Some("it is of a group, not of one card"),
+        // The agent makes no BareMetalHost of it, and its installer says so itself.
+        Some(_) if !has_colons && method == Method::Ipi => {
+            Some("six pairs of digits are wanted with colons between them")
+        }
+        Some(_) => None,
+    }
 }
 
 /// A serial number or a WWN is of one disk, and a disk is in one host.

@@ -33,6 +33,10 @@ pub struct Link {
     pub switched_off: Vec<Text>,
     /// It gets addresses from elsewhere, or may.
     pub is_dynamic: bool,
+    /// Nothing at all is said of its addresses.
+    pub is_silent: bool,
+    /// The port is found by its MAC address, and its name is a label.
+    pub is_found_by_mac: bool,
     pub bond: Option<Bond>,
     pub vlan: Option<Vlan>,
     /// Ports of a bridge.
@@ -187,8 +191,11 @@ fn link(node: &Node, index: usize) -> Option<Link> {
     }
     let says_nothing = node.get("ipv4").is_none() && node.get("ipv6").is_none();
     let wired = matches!(kind.as_str(), "ethernet" | "bond" | "vlan" | "linux-bridge" | "");
+    let is_silent = says_nothing && wired && state == "up";
     Some(Link {
-        is_dynamic: is_dynamic || (says_nothing && wired && state == "up"),
+        is_dynamic: is_dynamic || is_silent,
+        is_silent,
+        is_found_by_mac: node.text_at(&["identifier"]) == Some("mac-address"),
         mac: text(node.get("mac-address"), format!("{path}.mac-address")),
         mtu: number(node.get("mtu"), format!("{path}.mtu")),
         addresses: if state == "up" { addresses } else { Vec::new() },
@@ -200,11 +207,7 @@ fn link(node: &Node, index: usize) -> Option<Link> {
                 path: format!("{path}.link-aggregation"),
             },
             mode: text(bond.get("mode"), format!("{path}.link-aggregation.mode")),
-            // The old word for ports is still taken.
-            ports: texts(
-                bond.get("port").or(bond.get("slaves")),
-                &format!("{path}.link-aggregation.port"),
-            ),
+            ports: bond_ports(bond, &format!("{path}.link-aggregation")),
         }),
         vlan: node.get("vlan").map(|vlan| Vlan {
             id: number(vlan.get("id"), format!("{path}.vlan.id")),
@@ -214,6 +217,23 @@ fn link(node: &Node, index: usize) -> Option<Link> {
         name,
         kind,
     })
+}
+
+/// By their names, or with settings of each. The old word for ports is still taken.
+fn bond_ports(bond: &Node, path: &str) -> Vec<Text> {
+    let by_name = ["port", "ports", "slaves"].into_iter().find_map(|key| bond.get(key));
+    let with_settings = bond.get("ports-config").map(Node::items).unwrap_or_default();
+    let with_settings = with_settings
+        .iter()
+        .enumerate()
+        .filter_map(|(i, port)| text(port.get("name"), format!("{path}.ports-config[{i}].name")));
+    let mut ports = texts(by_name, &format!("{path}.port"));
+    for port in with_settings {
+        if !ports.iter().any(|known| known.value == port.value) {
+            ports.push(port);
+        }
+    }
+    ports
 }
 
 fn bridge_ports(node: &Node) -> Vec<String> {

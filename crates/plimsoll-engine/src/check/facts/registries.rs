@@ -91,8 +91,10 @@ fn mirrors(config: &InstallConfig) -> Vec<Mirror> {
 }
 
 /// The registry of a repository; without a dot, a port or `localhost` it is a folder of Docker's own.
+/// A scheme is refused, and what stands behind it is meant.
 fn host_of(repository: &str) -> &str {
-    let first = repository.split('/').next().unwrap_or(repository);
+    let bare = repository.split_once("://").map_or(repository, |(_, rest)| rest);
+    let first = bare.split('/').next().unwrap_or(bare);
     let is_host = first.contains(['.', ':']) || first == "localhost";
     if is_host { first } else { "docker.io" }
 }
@@ -158,6 +160,7 @@ mod tests {
         assert_eq!(host_of("registry.lab:5000/ocp4/openshift4"), "registry.lab:5000");
         assert_eq!(host_of("localhost/x"), "localhost");
         assert_eq!(host_of("library/x"), "docker.io");
+        assert_eq!(host_of("https://mirror.acme.io/a"), "mirror.acme.io");
         assert_eq!(entry_host("https://Quay.io/v1"), "quay.io");
     }
 

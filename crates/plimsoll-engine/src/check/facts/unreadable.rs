@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use plimsoll_install::{File, Network, Place, parse_ip, text_of};
-use plimsoll_yaml::{Kind, Node};
+use plimsoll_yaml::{Key, Kind, Node};
 
 use super::hosts::Machine;
 use super::nmstate::Text;
@@ -48,9 +48,27 @@ const KINDS: [&str; 22] = [
     "xfrm",
 ];
 
+/// Of a network config, what nmstate wants as mappings and as lists.
+const MAPPINGS: [&[&str]; 3] = [&["routes"], &["dns-resolver"], &["dns-resolver", "config"]];
+const LISTS: [&[&str]; 4] = [
+    &["interfaces"],
+    &["routes", "config"],
+    &["dns-resolver", "config", "server"],
+    &["dns-resolver", "config", "search"],
+];
+/// The same of one of its interfaces.
+const MAPPINGS_OF_ONE: [&[&str]; 4] = [&["ipv4"], &["ipv6"], &["link-aggregation"], &["vlan"]];
+const LISTS_OF_ONE: [&[&str]; 4] = [
+    &["ipv4", "address"],
+    &["ipv6", "address"],
+    &["link-aggregation", "port"],
+    &["link-aggregation", "ports-config"],
+];
+
 pub fn extract(hosts: &[Machine<'_>], facts: &mut Facts) {
     for host in hosts {
-        let faults = network_config(host).map(Faults::of).unwrap_or_default();
+        let faults = network_config(host).map(|node| Faults::of(node, host.network_place()));
+        let faults = faults.unwrap_or_default();
         let found = |list: Vec<(String, Text)>| -> Vec<Found> {
             list.into_iter().map(|(said, text)| host.at(said, &text)).collect()
         };
@@ -75,17 +93,30 @@ struct Faults {
 }
 
 impl Faults {
-    fn of(node: &Node) -> Self {
+    /// `at` is where the config begins: a block of text has its own place a line below.
+    fn of(node: &Node, at: Place) -> Self {
         let mut faults = Self::default();
+        if !is_mapping(node) {
+            let text = Text { value: String::new(), at, path: String::new() };
+            let said = format!("networkConfig is {} and no mapping", node.kind_name());
+            faults.unreadable.push((said, text));
+            return faults;
+        }
+        faults.shapes(node, &MAPPINGS, &LISTS, "");
         for (key, _) in node.entries().iter().filter(|(key, _)| !KEYS.contains(&&*key.name)) {
-            let at = Place { line: key.line.max(1), column: key.column.max(1) };
+            let at = place_of_key(key);
             let text = Text { value: key.name.clone(), at, path: key.name.clone() };
             faults.keys.push((key.name.clone(), text));
         }
         for (index, interface) in items(node.get("interfaces")) {
+            let path = format!("interfaces[{index}]");
             // Of one that is to go only its name is read.
-            if interface.text_at(&["state"]) != Some("absent") {
-                faults.interface(interface, &format!("interfaces[{index}]"));
+            if !is_mapping(interface) {
+                let text = Text { value: String::new(), at: place(interface), path: path.clone() };
+                let said = format!("{path} is {} and no mapping", interface.kind_name());
+                faults.unreadable.push((said, text));
+            } else if interface.text_at(&["state"]) != Some("absent") {
+                faults.interface(interface, &path);
             }
         }
         for (index, route) in items(node.at(&["routes", "config"])) {
@@ -111,6 +142,19 @@ impl Faults {
 
     fn interface(&mut self, node: &Node, path: &str) {
         let name = node.get("name").and_then(text_of).unwrap_or_default();
+        if name.is_empty() {
+            let text = Text { value: String::new(), at: place(node), path: path.into() };
+            self.unreadable.push((format!("{path} without name"), text));
+        }
+        self.shapes(node, &MAPPINGS_OF_ONE, &LISTS_OF_ONE, path);
+        for (key, _) in node.entries() {
+            if let Some(family) = meant_family(&key.name) {
+                let said = format!("{} of {name} (is {family} meant?)", key.name);
+                self.unreadable.push((said, at_key(key, path)));
+            }
+        }
+        self.bond(node, &name, path);
+        self.vlan(node, &name, path);
         if let Some(kind) = node.get("type").and_then(|it| text(it, format!("{path}.type")))
             && !KINDS.contains(&kind.value.as_str())
         {
@@ -121,6 +165,59 @@ impl Faults {
                 let path = format!("{path}.{family}.address[{index}]");
                 self.address(item, family, &path);
             }
+        }
+    }
+
+    /// Lists and mappings that are something else.
+    fn shapes(&mut self, node: &Node, mappings: &[&[&str]], lists: &[&[&str]], path: &str) {
+        let is_list = |node: &Node| matches!(node.kind, Kind::List(_));
+        let mappings = mappings.iter().map(|keys| (*keys, "mapping"));
+        for (keys, wanted) in mappings.chain(lists.iter().map(|keys| (*keys, "list"))) {
+            let Some((key, value)) = entry(node, keys) else { continue };
+            let fits = if wanted == "list" { is_list(value) } else { is_mapping(value) };
+            if !fits && !matches!(value.kind, Kind::Null) {
+                let below = keys.join(".");
+                let said = format!("{below} is {} and no {wanted}", value.kind_name());
+                let path = if path.is_empty() { below } else { format!("{path}.{below}") };
+                let value = text_of(value).unwrap_or_default();
+                self.unreadable.push((said, Text { value, at: place_of_key(key), path }));
+            }
+        }
+    }
+
+    /// A new bond has no mode that it could keep.
+    fn bond(&mut self, node: &Node, name: &str, path: &str) {
+        let is_up = node.text_at(&["state"]).is_none_or(|state| state == "up");
+        let mode = node.at(&["link-aggregation", "mode"]).filter(|mode| !is_null(mode));
+        if node.text_at(&["type"]) != Some("bond") || !is_up || mode.is_some() {
+            return;
+        }
+        let text = match entry(node, &["link-aggregation"]) {
+            Some((key, _)) => at_key(key, path),
+            None => at_name(node, path),
+        };
+        self.unreadable.push((format!("{name} without link-aggregation.mode"), text));
+    }
+
+    fn vlan(&mut self, node: &Node, name: &str, path: &str) {
+        if node.text_at(&["type"]) != Some("vlan") {
+            return;
+        }
+        let Some((key, vlan)) = entry(node, &["vlan"]).filter(|(_, vlan)| !is_null(vlan)) else {
+            let said = format!("{name} is of type vlan without vlan.id and vlan.base-iface");
+            return self.unreadable.push((said, at_name(node, path)));
+        };
+        if !is_mapping(vlan) {
+            return;
+        }
+        for field in ["id", "base-iface"] {
+            if vlan.get(field).is_none_or(is_null) {
+                self.unreadable.push((format!("{name} without vlan.{field}"), at_key(key, path)));
+            }
+        }
+        let id = vlan.get("id").and_then(|id| text(id, format!("{path}.vlan.id")));
+        if let Some(id) = id.filter(|id| id.value.trim().parse::<i64>().is_err()) {
+            self.unreadable.push((format!("the vlan.id {} of {name}", id.value), id));
         }
     }
 
@@ -167,6 +264,49 @@ fn push(list: &mut Vec<(String, Text)>, what: &str, text: Text) {
 
 fn items(node: Option<&Node>) -> impl Iterator<Item = (usize, &Node)> {
     node.map(Node::items).unwrap_or_default().iter().enumerate()
+}
+
+/// The key at a path of keys, and its value.
+fn entry<'n>(node: &'n Node, keys: &[&str]) -> Option<(&'n Key, &'n Node)> {
+    let (last, above) = keys.split_last()?;
+    let entries = node.at(above)?.entries();
+    entries.iter().find(|(key, _)| key.name == *last).map(|(key, value)| (key, value))
+}
+
+/// The family that a key is a slip away from. nmstate drops what it does not know of an interface.
+fn meant_family(key: &str) -> Option<&'static str> {
+    if matches!(key, "ipv4" | "ipv6") {
+        return None;
+    }
+    match key.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
+        "ip4" | "ipv4" | "inet" | "inet4" => Some("ipv4"),
+        "ip6" | "ipv6" | "inet6" => Some("ipv6"),
+        _ => None,
+    }
+}
+
+fn is_mapping(node: &Node) -> bool {
+    matches!(node.kind, Kind::Map(_))
+}
+
+fn is_null(node: &Node) -> bool {
+    matches!(node.kind, Kind::Null)
+}
+
+fn at_key(key: &Key, above: &str) -> Text {
+    let path = format!("{above}.{}", key.name);
+    Text { value: String::new(), at: place_of_key(key), path }
+}
+
+/// The name of an interface, else the interface.
+fn at_name(node: &Node, path: &str) -> Text {
+    let name = node.get("name").and_then(|name| text(name, format!("{path}.name")));
+    name.unwrap_or_else(|| Text { value: String::new(), at: place(node), path: path.into() })
+}
+
+/// What a merge brought has no place of its own.
+fn place_of_key(key: &Key) -> Place {
+    Place { line: key.line.max(1), column: key.column.max(1) }
 }
 
 fn place(node: &Node) -> Place {

@@ -118,19 +118,28 @@ fn doubled(host: &Machine<'_>, net: &Net) -> Vec<Found> {
     again.map(|link| host.at(link.name.value.clone(), &link.name)).collect()
 }
 
+/// Ports that the list of interfaces and the network config do not name alike.
 fn mac_contradicts(host: &Machine<'_>, net: &Net) -> Vec<Found> {
     let Some((agent, _)) = &host.agent else { return Vec::new() };
     let mut found = Vec::new();
     for link in net.links.iter().filter(|link| matches!(link.kind.as_str(), "ethernet" | "")) {
-        let Some(mac) = &link.mac else { continue };
-        let listed = agent.interfaces.iter().find(|it| it.name.value == link.name.value);
-        if let Some(listed) = listed
-            && let (Some(own), Some(other)) = (mac_of(&mac.value), mac_of(listed.mac.as_str()))
-            && own != other
-        {
-            let said =
-                format!("{} is {} here and {} there", link.name.value, mac.value, listed.mac.value);
-            found.push(host.at(said, mac));
+        let Some((mac, own)) = link.mac.as_ref().and_then(|mac| Some((mac, mac_of(&mac.value)?)))
+        else {
+            continue;
+        };
+        let name = link.name.value.as_str();
+        let of_name = agent.interfaces.iter().find(|it| it.name.value == name);
+        let of_mac = agent.interfaces.iter().find(|it| mac_of(it.mac.as_str()) == Some(own));
+        match (of_name, of_mac) {
+            (Some(listed), _) if mac_of(listed.mac.as_str()).is_some_and(|other| other != own) => {
+                let said = format!("{name} is {} here and {} there", mac.value, listed.mac.value);
+                found.push(host.at(said, mac));
+            }
+            (None, Some(listed)) if !link.is_found_by_mac && !listed.name.is_empty() => {
+                let said = format!("{} is {name} here and {} there", mac.value, listed.name.value);
+                found.push(host.at(said, &link.name));
+            }
+            _ => {}
         }
     }
     found
@@ -143,7 +152,9 @@ fn off_link(host: &Machine<'_>, net: &Net) -> Vec<Found> {
         let Some(address) = parse_ip(&via.value) else { continue };
         let links: Vec<&Link> = net.named(&interface.value).collect();
         let own = || links.iter().flat_map(|link| &link.addresses);
-        let is_told = !links.is_empty() && !links.iter().any(|link| link.is_dynamic);
+        // Who says nothing of addresses has none, and no route may go over it.
+        let asks = |link: &&Link| link.is_dynamic && !link.is_silent;
+        let is_told = !links.is_empty() && !links.iter().any(asks);
         let reaches = |own: &Address| {
             own.is_single() || own.subnet().is_none_or(|subnet| subnet.contains(address))
         };
@@ -160,8 +171,7 @@ fn off_link(host: &Machine<'_>, net: &Net) -> Vec<Found> {
 fn next_hops_unknown(host: &Machine<'_>, net: &Net) -> Vec<Found> {
     let names: BTreeSet<&str> = net.links.iter().map(|link| link.name.value.as_str()).collect();
     let hops = net.routes.iter().filter_map(|route| route.interface.as_ref());
-    let unknown =
-        hops.filter(|hop| !names.contains(hop.value.as_str()) && !is_listed(host, &hop.value));
+    let unknown = hops.filter(|hop| !names.contains(hop.value.as_str()));
     unknown.map(|hop| host.at(hop.value.clone(), hop)).collect()
 }
 

@@ -5,6 +5,7 @@
 //! is judged, and what would bring an error that was not there before is taken back.
 
 mod diff;
+mod quotes;
 mod source;
 mod values;
 mod walk;
@@ -44,10 +45,14 @@ pub fn fixes(
     wanted: &dyn Fn(&str) -> bool,
 ) -> Vec<Fix> {
     let agent = input.agent.filter(|_| method == Method::Agent);
+    let misread = judge(input, release, method).map(|it| it.misreadings).unwrap_or_default();
     let mut fixes = Vec::new();
     for (file, text) in [(File::Install, input.install), (File::Agent, agent)] {
         if let Some(text) = text {
-            fixes.extend(walk::fixes(text, file, release));
+            let mut own = walk::fixes(text, file, release);
+            own.extend(quotes::fixes(text, file, &misread));
+            own.sort_by_key(|fix| fix.line);
+            fixes.extend(own);
         }
     }
     fixes.retain(|fix| wanted(fix.id));

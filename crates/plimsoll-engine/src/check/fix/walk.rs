@@ -49,7 +49,7 @@ impl Walk<'_> {
         let entries = self.resolved(entries, expected);
         let has = |name: &str| entries.iter().any(|e| e.field.is_some_and(|(n, _)| n == name));
         match (self.file, path) {
-            (File::Install, "") if !has("apiVersion") => self.missing_version(&entries),
+            (_, "") if !has("apiVersion") => self.missing_version(&entries),
             (File::Install, "networking.clusterNetwork")
                 if !has("hostPrefix") && !has("hostSubnetLength") =>
             {
@@ -148,6 +148,14 @@ impl Walk<'_> {
         }
     }
 
+    /// The version that the file should have.
+    fn version(&self) -> &'static str {
+        match self.file {
+            File::Install => "v1",
+            File::Agent => "v1beta1",
+        }
+    }
+
     fn text(&mut self, node: &Node, value: &str, path: &str) {
         if let Some((id, word)) = values::word(path, value, self.release) {
             return self.replace(id, node, value, word);
@@ -156,7 +164,10 @@ impl Walk<'_> {
             (File::Install, "apiVersion") if value != "v1" => {
                 let taken = matches!(value, "v1beta3" | "v1beta4");
                 let id = if taken { "api-version-old" } else { "api-version-unknown" };
-                self.replace(id, node, value, "v1");
+                self.replace(id, node, value, self.version());
+            }
+            (File::Agent, "apiVersion") if !matches!(value, "v1beta1" | "v1alpha1") => {
+                self.replace("api-version-unknown", node, value, self.version());
             }
             (File::Install, "proxy.noProxy") => {
                 if let Some(list) = values::no_proxy(value) {
@@ -222,14 +233,10 @@ impl Walk<'_> {
         let Some(first) = entries.first().filter(|entry| entry.key.column == 1) else { return };
         let flow = self.source.line(first.key.line).is_none_or(|line| line.starts_with(['{', '"']));
         let Some(start) = self.source.offset(first.key.line, 1).filter(|_| !flow) else { return };
-        let with = format!("apiVersion: v1{}", self.source.newline);
-        let edit = Edit { at: start..start, with };
-        self.push(
-            "api-version-missing",
-            first.key.line,
-            "apiVersion: v1 is added".into(),
-            vec![edit],
-        );
+        let line = format!("apiVersion: {}", self.version());
+        let edit = Edit { at: start..start, with: format!("{line}{}", self.source.newline) };
+        let what = format!("{line} is added");
+        self.push("api-version-missing", first.key.line, what, vec![edit]);
     }
 
     fn missing_host_prefix(&mut self, entries: &[Entry<'_>]) {
