@@ -306,11 +306,11 @@ mod tests {
 
     #[test]
     fn a_key_over_one_of_a_merge_is_told_apart() {
-        let text = "a: &a {x: 1, y: 2}\nb:\n  <<: *a\n  y: 3\nc: {z: 1, z: 2}\n";
+        let text = "a: &a {x: 1, w: 2}\nb:\n  <<: *a\n  w: 3\nc: {z: 1, z: 2}\n";
         let document = read(text, File::Install).unwrap();
         let found: Vec<_> =
             document.doubled.iter().map(|d| (d.path.as_str(), d.merged, d.place.line)).collect();
-        assert_eq!(found, [("b.y", true, 4), ("c.z", false, 5)]);
+        assert_eq!(found, [("b.w", true, 4), ("c.z", false, 5)]);
     }
 
     #[test]

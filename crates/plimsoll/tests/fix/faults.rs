@@ -7,9 +7,10 @@ use libtest_mimic::Trial;
 use plimsoll_rig::wait_for;
 use serde_json::Value;
 
-use crate::actor::Kubectl;
+use crate::actor::{Actor, Kubectl};
 use crate::cluster::{Cluster, Shared, trial};
-use crate::objects::{self, differences};
+use crate::control;
+use crate::objects::{self, Part, differences};
 use crate::pools;
 use crate::repair::Repair;
 use crate::site::words;
@@ -26,6 +27,11 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
     };
     vec![
         with("rights-withdrawn-half-way", rights_withdrawn),
+        trial("faults/worse-is-taken-back", shared, |mut cluster| {
+            let repair = control::REPAIRS.iter().find(|one| one.id == "retry-revision");
+            worse(&mut cluster, repair.unwrap());
+            Ok(())
+        }),
         with("a-full-disk-before-the-act", |cluster, repair| full_disk(cluster, repair, "kept")),
         with("a-full-disk-after-the-act", |cluster, repair| full_disk(cluster, repair, "intends")),
     ]
@@ -56,6 +62,32 @@ fn rights_withdrawn(cluster: &mut Cluster, repair: &Repair) {
     assert_eq!(on.status.code(), Some(0), "{}", words(&on));
     drop(actor);
     repair.after(&hands, &shown.before, "with its rights again");
+}
+
+/// A change that breaks something else is taken back by itself, to the byte.
+fn worse(cluster: &mut Cluster, repair: &Repair) {
+    const INGRESS: Part = ("ClusterOperator/ingress", "/status");
+    let shown = repair.shown(cluster);
+    let hands = Kubectl(cluster.server.admin().unwrap());
+    let actor = repair.act(cluster, &shown.site);
+    let breaker = Actor::start(hands.clone(), |hands| {
+        let operand = hands.json(&["get", "kubeapiserver", "cluster"]).unwrap_or_default();
+        let reason = operand["spec"]["forceRedeploymentReason"].as_str().unwrap_or_default();
+        if reason.starts_with("plimsoll") {
+            hands.condition("ingress", "Degraded", "True", "the routers lost their address");
+            hands.condition("ingress", "Available", "False", "the routers lost their address");
+        }
+    });
+    let typed = repair.typed.iter().chain(&["by-hand"]).flat_map(|name| ["--confirm", name]);
+    let apply = ["--apply", shown.digest(), "--dwell", "8", "--settle", "4", "--output", "json"];
+    let done = shown.site.fix(&apply.into_iter().chain(typed).collect::<Vec<_>>());
+    assert_eq!(done.status.code(), Some(1), "{}", words(&done));
+    let session: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(session["outcome"], "rolled-back", "{session:#}");
+    drop((actor, breaker));
+    let found = differences(&shown.before, &objects::all(&hands));
+    let theirs = [repair.theirs, &[INGRESS]].concat();
+    assert_eq!(objects::outside(&found, &theirs), Vec::<String>::new());
 }
 
 /// No file may grow any more from the first line of that kind on. What cannot be written down is not done,

@@ -123,6 +123,8 @@ pub static REPAIRS: &[Repair] = &[
         holds: |hands| {
             expect(&host(hands)["status"]["provisioning"]["state"], "provisioned".into())
         },
+        // A boot is not taken back by taking off what asked for it.
+        reversible: false,
         ..USUAL
     },
 ];

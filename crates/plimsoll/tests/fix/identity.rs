@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use libtest_mimic::{Failed, Trial};
-use plimsoll_rig::{ApiServer, Objects, RealKubelet, definitions, wait_for};
+use plimsoll_rig::{ApiServer, IMAGE, Objects, RealKubelet, definitions, wait_for};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::actor::Kubectl;
-use crate::requests::{BOOTSTRAPPER, signer};
+use crate::requests::{BOOTSTRAPPER, signer_and};
 use crate::site::{Site, edited, words};
 use crate::support::NEEDS;
 
@@ -53,6 +53,7 @@ fn run() {
     let role = "node-role.kubernetes.io/master=";
     hands.run(&["label", "node", NODE, role, "kubernetes.io/hostname=master-1"]).unwrap();
     credential(&server, &hands, &kubelet);
+    run_control_plane(&hands, &kubelet);
     let programs = kubelet.serve_ssh(folder.path()).unwrap();
     kubelet.kill().unwrap();
     fs_err::write(kubelet.root.join("etc/resolv.conf"), "nameserver 198.51.100.53\n").unwrap();
@@ -65,8 +66,7 @@ fn run() {
     wait_for("the refusals", LONG, refused).unwrap_or_else(|_| panic!("{}", kubelet.last_words()));
 
     let grace = ["--node-monitor-grace-period=8s", "--node-monitor-period=1s"];
-    let _lifecycle = server.controllers("nodelifecycle", &grace).unwrap();
-    let _signer = signer(&server);
+    let _controllers = signer_and(&server, "nodelifecycle,csrsigning", &grace);
     wait_for("the silence", LONG, || kubelet.ready(&server).as_deref() == Some("Unknown")).unwrap();
     site.now = now();
     let plan = site.plan(&["bootstrap-credential-missing", "--save", "plan.json"]);
@@ -91,6 +91,33 @@ fn run() {
     let told = String::from_utf8_lossy(&done.stdout).into_owned() + &plan.to_string();
     let journal = fs_err::read_to_string(site.journal(digest)).unwrap();
     assert!(!told.contains(&token) && !journal.contains(&token));
+}
+
+/// Something of the name of each static pod of a master.
+const STATIC: [(&str, &str); 4] = [
+    ("openshift-etcd", "etcd"),
+    ("openshift-kube-apiserver", "kube-apiserver"),
+    ("openshift-kube-controller-manager", "kube-controller-manager"),
+    ("openshift-kube-scheduler", "openshift-kube-scheduler"),
+];
+
+fn run_control_plane(hands: &Kubectl, kubelet: &RealKubelet) {
+    for (namespace, name) in STATIC {
+        let _ = hands.run(&["create", "namespace", namespace]);
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace},
+            "spec": {"hostNetwork": true, "containers": [{
+                "name": name, "image": IMAGE, "imagePullPolicy": "Never",
+                "command": ["/bin/sleep", "100000"],
+            }]},
+        });
+        kubelet.run(&pod).unwrap();
+    }
+    for (namespace, name) in STATIC {
+        let mirror = format!("{name}-{NODE}");
+        let is_there = || hands.run(&["get", "pod", &mirror, "-n", namespace]).is_some();
+        wait_for(&mirror, LONG, is_there).unwrap();
+    }
 }
 
 /// What OpenShift has for kubelets that ask: who may ask, with what, and where.

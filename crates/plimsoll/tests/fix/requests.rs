@@ -69,13 +69,18 @@ fn expecting_worker() -> Tree {
 }
 
 pub fn signer(server: &ApiServer) -> Running {
+    signer_and(server, "csrsigning", &[])
+}
+
+/// And other controllers in the same process, with what they are started with.
+pub fn signer_and(server: &ApiServer, names: &str, more: &[&str]) -> Running {
     let authority = server.authority.write(&server.folder, "signer").unwrap();
     let key = server.authority.write_key(&server.folder, "signer").unwrap();
     let files = [
         format!("--cluster-signing-cert-file={}", authority.display()),
         format!("--cluster-signing-key-file={}", key.display()),
     ];
-    server.controllers("csrsigning", &[&files[0], &files[1]]).unwrap()
+    server.controllers(names, &[&[files[0].as_str(), &files[1]], more].concat()).unwrap()
 }
 
 /// Who asks first: known by its group, as a token would say it.
