@@ -213,7 +213,7 @@ fn every_command_with_a_namespace_gets_one() {
     for rule in &built_in().repairs {
         let names_it =
             |line: &&String| summary::placeholders(line).iter().any(|p| p == "namespace");
-        if !lines(rule).iter().any(|line| names_it(line)) {
+        if !lines(rule).iter().any(names_it) {
             continue;
         }
         for kind in rule.kinds.iter().filter(|kind| !NAMESPACED.contains(&kind.as_str())) {
