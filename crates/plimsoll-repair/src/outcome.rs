@@ -29,11 +29,6 @@ pub fn judge(before: &Diagnosis, after: &Diagnosis, root: &StateRef) -> Judged {
     let (roots_before, roots_after) = (roots(before), roots(after));
     let (active_before, active_after) = (active(before), active(after));
     let judged = |outcome, says: String| Judged { outcome, says };
-    if after.verdict == Verdict::NotProvable && before.verdict != Verdict::NotProvable {
-        let says = format!("it cannot be seen any more: {}", after.reason);
-        // Missing data is no reason to change anything again.
-        return judged(Outcome::Stopped, says);
-    }
     // A root that was a symptom before was hidden by the one that is gone.
     let new: Vec<String> = roots_after
         .iter()
@@ -43,8 +38,16 @@ pub fn judge(before: &Diagnosis, after: &Diagnosis, root: &StateRef) -> Judged {
     if !new.is_empty() {
         return judged(Outcome::Worse, format!("new: {}", new.join(", ")));
     }
-    let still_there = active_after.contains(root) || roots_after.contains(root);
     let appeared: Vec<String> = active_after.difference(&active_before).map(shown).collect();
+    if !appeared.is_empty() {
+        return judged(Outcome::Worse, format!("new: {}", appeared.join(", ")));
+    }
+    if after.verdict == Verdict::NotProvable && before.verdict != Verdict::NotProvable {
+        let says = format!("it cannot be seen any more: {}", after.reason);
+        // Missing data is no reason to change anything again.
+        return judged(Outcome::Stopped, says);
+    }
+    let still_there = active_after.contains(root) || roots_after.contains(root);
     let effects: BTreeSet<StateRef> = before
         .roots
         .iter()
@@ -52,11 +55,10 @@ pub fn judge(before: &Diagnosis, after: &Diagnosis, root: &StateRef) -> Judged {
         .flat_map(|known| known.explains.iter().cloned())
         .collect();
     let left: Vec<String> = effects.intersection(&active_after).map(shown).collect();
-    match (still_there, appeared.is_empty(), left.is_empty()) {
-        (_, false, _) => judged(Outcome::Worse, format!("new: {}", appeared.join(", "))),
-        (true, ..) => judged(Outcome::Unchanged, format!("{} is still there", shown(root))),
-        (false, true, false) => judged(Outcome::Improved, format!("left: {}", left.join(", "))),
-        (false, true, true) => {
+    match (still_there, left.is_empty()) {
+        (true, _) => judged(Outcome::Unchanged, format!("{} is still there", shown(root))),
+        (false, false) => judged(Outcome::Improved, format!("left: {}", left.join(", "))),
+        (false, true) => {
             judged(Outcome::Fixed, format!("{} and all that it caused is gone", shown(root)))
         }
     }
