@@ -43,10 +43,17 @@ impl Log for DyingLog<'_> {
     }
 }
 
-/// As `Pretend`, and dies before it acts.
+/// As `Pretend`, and dies before it acts, or cannot do one step.
 struct Dying<'a> {
     inner: &'a Pretend,
     acts: Cell<Option<usize>>,
+    fails: Option<usize>,
+}
+
+impl<'a> Dying<'a> {
+    fn after(inner: &'a Pretend, acts: Option<usize>) -> Self {
+        Self { inner, acts: Cell::new(acts), fails: None }
+    }
 }
 
 impl Targets for Dying<'_> {
@@ -69,6 +76,9 @@ impl Target for Dying<'_> {
         if let Some(acts) = self.acts.get() {
             self.acts.set(Some(acts.checked_sub(1).unwrap_or_else(|| panic!("killed"))));
         }
+        if self.fails == Some(step.number) {
+            return Err(Trouble::Failed("it does not work".into()));
+        }
         self.inner.act(step)
     }
     fn undo(&self, step: &Step) -> Result<String, Trouble> {
@@ -86,19 +96,9 @@ fn live(
     gets_worse: bool,
 ) -> Option<Ended> {
     let world = Body { pretend, plan, gets_worse };
-    let targets = Dying { inner: pretend, acts: Cell::new(acts) };
+    let targets = Dying::after(pretend, acts);
     let mut log = DyingLog { entries, lives };
-    let mut transaction = Transaction {
-        plan,
-        targets: &targets,
-        world: &world,
-        consent: &Yes,
-        turn: &Alone,
-        log: &mut log,
-        pace: pace(),
-        break_glass: false,
-        by: "test".into(),
-    };
+    let mut transaction = usual(plan, &targets, &world, &mut log);
     let run = AssertUnwindSafe(|| match back {
         true => transaction.roll_back(),
         false => transaction.apply(),
@@ -111,6 +111,26 @@ fn same(pretend: &Pretend) {
     let (now, before) = (pretend.things(), fresh.things());
     assert_eq!(now.objects, before.objects);
     assert_eq!(now.others, before.others);
+}
+
+/// Who says yes to everything and is alone, with a plan that breaks no rule.
+fn usual<'t>(
+    plan: &'t Plan,
+    targets: &'t dyn Targets,
+    world: &'t dyn World,
+    log: &'t mut dyn Log,
+) -> Transaction<'t> {
+    Transaction {
+        plan,
+        targets,
+        world,
+        consent: &Yes,
+        turn: &Alone,
+        log,
+        pace: pace(),
+        break_glass: false,
+        by: "test".into(),
+    }
 }
 
 const FIRST_LIFE: usize = 60;
@@ -211,17 +231,8 @@ fn a_journal_that_cannot_be_written_stops_it_before_the_act() {
     let plan = plan();
     let pretend = pretend();
     let mut log = Full(Vec::new());
-    let mut transaction = Transaction {
-        plan: &plan,
-        targets: &pretend,
-        world: &Body { pretend: &pretend, plan: &plan, gets_worse: false },
-        consent: &Yes,
-        turn: &Alone,
-        log: &mut log,
-        pace: pace(),
-        break_glass: false,
-        by: "test".into(),
-    };
+    let world = Body { pretend: &pretend, plan: &plan, gets_worse: false };
+    let mut transaction = usual(&plan, &pretend, &world, &mut log);
     assert!(transaction.apply().is_err());
     same(&pretend);
 }
@@ -270,18 +281,12 @@ thread_local! {
 
 fn broken(pretend: &Pretend, plan: &Plan, entries: &mut Vec<Entry>, now: i64) -> Ended {
     let world = Body { pretend, plan, gets_worse: true };
-    let targets = Dying { inner: pretend, acts: Cell::new(None) };
+    let targets = Dying::after(pretend, None);
     let mut log = Clocked { entries, now };
     let mut transaction = Transaction {
-        plan,
-        targets: &targets,
-        world: &world,
         consent: &Leaves,
-        turn: &Alone,
-        log: &mut log,
-        pace: pace(),
         break_glass: true,
-        by: "test".into(),
+        ..usual(plan, &targets, &world, &mut log)
     };
     transaction.apply().unwrap()
 }
@@ -328,56 +333,17 @@ fn broken_and_left(pretend: &Pretend, plan: &Plan, entries: &mut Vec<Entry>) -> 
         }
     }
     let world = Body { pretend, plan, gets_worse: true };
-    let targets = Dying { inner: pretend, acts: Cell::new(None) };
+    let targets = Dying::after(pretend, None);
     let last = plan.steps.len();
     let mut log = Watching { inner: Clocked { entries, now: 0 }, last };
     let mut transaction = Transaction {
-        plan,
-        targets: &targets,
-        world: &world,
         consent: &Leaves,
-        turn: &Alone,
-        log: &mut log,
-        pace: pace(),
         break_glass: true,
-        by: "test".into(),
+        ..usual(plan, &targets, &world, &mut log)
     };
     let ended = transaction.apply().unwrap();
     LEAVES.with(|leaves| leaves.set(false));
     ended
-}
-
-/// As `Pretend`, and one act does not work.
-struct Failing<'a> {
-    inner: &'a Pretend,
-    step: usize,
-}
-
-impl Targets for Failing<'_> {
-    fn of(&self, _: &Step) -> Result<&dyn Target, Trouble> {
-        Ok(self)
-    }
-}
-
-impl Target for Failing<'_> {
-    fn look(&self, step: &Step) -> Result<Sight, Trouble> {
-        self.inner.look(step)
-    }
-    fn rehearse(&self, step: &Step) -> Result<(), Trouble> {
-        self.inner.rehearse(step)
-    }
-    fn keep(&self, step: &Step) -> Result<Vec<Kept>, Trouble> {
-        self.inner.keep(step)
-    }
-    fn act(&self, step: &Step) -> Result<String, Trouble> {
-        match step.number == self.step {
-            true => Err(Trouble::Failed("it does not work".into())),
-            false => self.inner.act(step),
-        }
-    }
-    fn undo(&self, step: &Step) -> Result<String, Trouble> {
-        self.inner.undo(step)
-    }
 }
 
 #[test]
@@ -386,16 +352,12 @@ fn a_rule_does_not_stay_broken_because_a_later_step_fails() {
     for step in 2..=plan.steps.len() {
         let (pretend, mut entries) = (pretend(), Vec::new());
         let mut log = Clocked { entries: &mut entries, now: 0 };
+        let world = Body { pretend: &pretend, plan: &plan, gets_worse: false };
+        let targets = Dying { fails: Some(step), ..Dying::after(&pretend, None) };
         let mut transaction = Transaction {
-            plan: &plan,
-            targets: &Failing { inner: &pretend, step },
-            world: &Body { pretend: &pretend, plan: &plan, gets_worse: false },
             consent: &Leaves,
-            turn: &Alone,
-            log: &mut log,
-            pace: pace(),
             break_glass: true,
-            by: "test".into(),
+            ..usual(&plan, &targets, &world, &mut log)
         };
         let ended = transaction.apply().unwrap();
         assert!(matches!(ended, Ended::With(Outcome::RolledBack, _)), "{step}: {ended:?}");
@@ -421,17 +383,10 @@ fn whoever_is_not_the_only_writer_any_more_does_nothing_more() {
     for looks in 0..20 {
         let (pretend, mut entries) = (pretend(), Vec::new());
         let mut log = DyingLog { entries: &mut entries, lives: None };
-        let mut transaction = Transaction {
-            plan: &plan,
-            targets: &pretend,
-            world: &Body { pretend: &pretend, plan: &plan, gets_worse: false },
-            consent: &Yes,
-            turn: &TakenOver(Cell::new(looks)),
-            log: &mut log,
-            pace: pace(),
-            break_glass: false,
-            by: "test".into(),
-        };
+        let world = Body { pretend: &pretend, plan: &plan, gets_worse: false };
+        let turn = TakenOver(Cell::new(looks));
+        let mut transaction =
+            Transaction { turn: &turn, ..usual(&plan, &pretend, &world, &mut log) };
         let ended = transaction.apply().unwrap();
         let Ended::With(Outcome::Stopped | Outcome::Untouched, says) = &ended else { continue };
         stopped += 1;
@@ -481,17 +436,8 @@ fn a_root_that_cannot_be_told_any_more_is_not_called_fixed() {
     let plan = plan();
     let (pretend, mut entries) = (pretend(), Vec::new());
     let mut log = DyingLog { entries: &mut entries, lives: None };
-    let mut transaction = Transaction {
-        plan: &plan,
-        targets: &pretend,
-        world: &Blinded(Body { pretend: &pretend, plan: &plan, gets_worse: false }),
-        consent: &Yes,
-        turn: &Alone,
-        log: &mut log,
-        pace: pace(),
-        break_glass: false,
-        by: "test".into(),
-    };
+    let world = Blinded(Body { pretend: &pretend, plan: &plan, gets_worse: false });
+    let mut transaction = usual(&plan, &pretend, &world, &mut log);
     let ended = transaction.apply().unwrap();
     let Ended::With(Outcome::Stopped, says) = &ended else { panic!("{ended:?}") };
     assert!(says.contains("cannot be told any more"), "{says}");
@@ -503,17 +449,8 @@ fn a_cluster_that_cannot_be_read_is_not_called_worse() {
     let (pretend, mut entries) = (pretend(), Vec::new());
     let mut log = DyingLog { entries: &mut entries, lives: None };
     let body = Body { pretend: &pretend, plan: &plan, gets_worse: false };
-    let mut transaction = Transaction {
-        plan: &plan,
-        targets: &pretend,
-        world: &Silenced(body, Cell::new(0)),
-        consent: &Yes,
-        turn: &Alone,
-        log: &mut log,
-        pace: pace(),
-        break_glass: false,
-        by: "test".into(),
-    };
+    let world = Silenced(body, Cell::new(0));
+    let mut transaction = usual(&plan, &pretend, &world, &mut log);
     let ended = transaction.apply().unwrap();
     let Ended::With(Outcome::Stopped, says) = &ended else { panic!("{ended:?}") };
     assert!(says.contains("cannot be read: no answer"), "{says}");

@@ -124,7 +124,7 @@ pub fn finish(result: Result<Outcome, Failure>) -> ExitCode {
         Ok(Outcome::Stale) => ExitCode::from(4),
         Ok(Outcome::Refused) => ExitCode::from(5),
         Err(failure) => {
-            anstream::eprintln!("error: {failure}");
+            crate::output::complain(&failure.to_string());
             ExitCode::from(match failure {
                 Failure::Usage(_) => 2,
                 Failure::Unreadable(_) => 66,

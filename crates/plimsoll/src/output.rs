@@ -25,6 +25,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Said even to who wants no notes: why something was not done.
+pub fn complain(text: &str) {
+    anstream::eprintln!("error: {text}");
+}
+
 pub fn note(talk: &Talk, text: &str) {
     if !talk.quiet {
         anstream::eprintln!("{text}");

@@ -139,9 +139,9 @@ pub async fn connect(
     Ok(connection)
 }
 
-/// The API for those who do more than read, by the same ways but for the node's own: those are of an
-/// administrator, and maybe of another cluster. One that does not answer is an error here:
-/// nothing can be done without it.
+/// The API for those who do more than read, by the same ways; but the node's own only where no other is
+/// told of: those are of an administrator, and maybe of another cluster. One that does not answer is an
+/// error here: nothing can be done without it.
 pub async fn client(vantage: &Vantage, patience: Patience) -> Result<kube::Client, Unusable> {
     let deadline = Deadline::after(patience.budget);
     let connection = connect(vantage, patience, deadline, Purpose::Change).await?;

@@ -10,6 +10,7 @@ use crate::args::{Check, CheckOutput, Example};
 use crate::consumed;
 use crate::documents::{Part, parts};
 use crate::exit::{Failure, Outcome};
+use crate::files::read_limited;
 use crate::mend::mend;
 use crate::output::{note, print, text_options};
 
@@ -246,12 +247,12 @@ fn says_agent(text: &str) -> bool {
 
 fn text_of(path: &Path) -> Result<String, Failure> {
     let unreadable = |why: String| Failure::Unreadable(format!("{}: {why}", path.display()));
-    let failed = |error: std::io::Error| unreadable(plimsoll_sources::plain(&error));
-    let size = fs_err::metadata(path).map_err(failed)?.len();
-    if size > LARGEST {
-        return Err(unreadable(format!("larger than {} MiB: that is no config", LARGEST >> 20)));
-    }
-    let bytes = fs_err::read(path).map_err(failed)?;
+    let bytes = read_limited(path, LARGEST).map_err(|error| match error.kind() {
+        std::io::ErrorKind::FileTooLarge => {
+            unreadable(format!("larger than {} MiB: that is no config", LARGEST >> 20))
+        }
+        _ => unreadable(plimsoll_sources::plain(&error)),
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let before = &error.as_bytes()[..valid];

@@ -36,7 +36,23 @@ const VOUCHERS: [(&str, &str); 4] = [
 ];
 
 pub fn run(args: &Csr) -> Result<Outcome, Failure> {
-    let (is_live, answer) = answered(args)?;
+    let expected = args.expect.as_deref().map(expected_nodes).transpose()?.unwrap_or_default();
+    let Sorted { paths, live } = live::sorted(&args.sources, &args.reach, args.now)?;
+    let is_live = live.is_some();
+    let answer = match live {
+        None if args.approve => {
+            let message = "--approve needs a live cluster, such as kube:CONTEXT";
+            return Err(Failure::Usage(message.into()));
+        }
+        None => of_archives(args, paths, expected)?,
+        Some(request) if paths.is_empty() && is_api_alone(&request) => {
+            of_cluster(args, &request, expected)?
+        }
+        Some(_) => {
+            let message = "requests are judged from one cluster or from archives, not from both";
+            return Err(Failure::Usage(message.into()));
+        }
+    };
     print(&match args.output {
         DataOutput::Json => plimsoll_report::json(&answer),
         DataOutput::Text => plimsoll_report::csr_text(&answer, &text_options(&args.talk)),
@@ -49,62 +65,35 @@ pub fn run(args: &Csr) -> Result<Outcome, Failure> {
     Ok(if answer.is_clear() { Outcome::Fine } else { Outcome::Found })
 }
 
-/// Whether a cluster was asked, and the requests as they are judged.
-fn answered(args: &Csr) -> Result<(bool, Requests), Failure> {
-    let expected = args.expect.as_deref().map(expected_nodes).transpose()?.unwrap_or_default();
-    let Sorted { paths, live } = live::sorted(&args.sources, &args.reach, args.now)?;
-    match live {
-        None if args.approve => {
-            let message = "--approve needs a live cluster, such as kube:CONTEXT";
-            Err(Failure::Usage(message.into()))
-        }
-        None => Ok((false, of_archives(args, paths, expected)?)),
-        Some(request) if paths.is_empty() && is_api_alone(&request) => {
-            Ok((true, of_cluster(args, &request, expected)?))
-        }
-        Some(_) => {
-            let message = "requests are judged from one cluster or from archives, not from both";
-            Err(Failure::Usage(message.into()))
-        }
-    }
-}
-
-/// A plan with what the rules say today of the requests that it would approve. Where they cannot be read it
-/// stays as it is: each is judged again when it is carried out.
+/// A plan with what the rules say today of the requests that it would approve: by the API where it is read,
+/// else by archives. Where they cannot be read it stays as it is: each is judged again when it is carried out.
 pub fn told_in(plan: Plan, fix: &Fix, sources: &[PathBuf]) -> Plan {
-    let approves = plan.steps.iter().any(|step| matches!(step.action, Action::Approve { .. }));
-    let Some(sources) = requests_in(sources).filter(|_| approves) else { return plan };
-    let repaired = (plan.root.entity.kind == "Node").then(|| plan.root.entity.name.clone());
+    if !plan.steps.iter().any(|step| matches!(step.action, Action::Approve { .. })) {
+        return plan;
+    }
     let args = Csr {
-        sources,
+        sources: Vec::new(),
         approve: false,
         wait: None,
         expect: None,
-        node: repaired,
+        node: (plan.root.entity.kind == "Node").then(|| plan.root.entity.name.clone()),
         output: DataOutput::Text,
         now: fix.now,
         reach: fix.reach.clone(),
         talk: Talk { quiet: true, no_color: true },
     };
-    match answered(&args) {
-        Ok((_, answer)) => with_verdicts(plan, &answer.requests),
+    let Ok(Sorted { paths, live }) = live::sorted(sources, &fix.reach, fix.now) else {
+        return plan;
+    };
+    let answer = match live.filter(|request| request.cluster.is_some()) {
+        Some(request) => of_cluster(&args, &request, Vec::new()),
+        None if paths.is_empty() => return plan,
+        None => of_archives(&args, paths, Vec::new()),
+    };
+    match answer {
+        Ok(answer) => with_verdicts(plan, &answer.requests),
         Err(_) => plan,
     }
-}
-
-/// Those of the sources that hold requests: the API where it is read, else archives.
-fn requests_in(sources: &[PathBuf]) -> Option<Vec<PathBuf>> {
-    let is = |source: &&PathBuf, schemes: &[&str]| {
-        let scheme = source.to_str().and_then(|text| text.split_once(':'));
-        scheme.is_some_and(|(scheme, _)| schemes.contains(&scheme))
-    };
-    let api: Vec<PathBuf> = sources.iter().filter(|one| is(one, &["kube"])).cloned().collect();
-    if sources.is_empty() || !api.is_empty() {
-        return Some(api);
-    }
-    let live = ["ssh", "node", "bmc"];
-    let archives: Vec<PathBuf> = sources.iter().filter(|one| !is(one, &live)).cloned().collect();
-    (!archives.is_empty()).then_some(archives)
 }
 
 fn is_api_alone(request: &Request) -> bool {

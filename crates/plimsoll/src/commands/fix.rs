@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_act::{Alone, Api, Ended, Held, Lease, Log, Pace, Transaction, Turn, missing_rights};
+use plimsoll_model::EntityId;
 use plimsoll_model::diagnosis::Diagnosis;
-use plimsoll_model::plan::{Object, Permission, Plan, Target};
+use plimsoll_model::plan::{Permission, Plan, Target};
 use plimsoll_model::session::{Event, Outcome as Became, SESSION_SCHEMA, Session};
 use plimsoll_repair::{Answers, Choice, Observed, Unplanned};
 
@@ -17,7 +18,7 @@ use crate::fixing::hands::{Hands, Reader, without_a_way};
 use crate::fixing::state::{Begun, State};
 use crate::fixing::world::Site;
 use crate::live;
-use crate::output::{note, print, text_options};
+use crate::output::{complain, note, print, text_options};
 
 pub fn run(args: &Fix) -> Result<Outcome, Failure> {
     let (choice, sources) = names(&args.names);
@@ -32,10 +33,7 @@ pub fn run(args: &Fix) -> Result<Outcome, Failure> {
 
 /// Names of roots, and sources. Of several roots none is meant, and `no_plan` says so.
 fn names(names: &[PathBuf]) -> (Choice, Vec<PathBuf>) {
-    let (roots, sources): (Vec<&PathBuf>, Vec<&PathBuf>) =
-        names.iter().partition(|name| is_root(name, names.len()));
-    let roots: Vec<&str> = roots.iter().filter_map(|name| name.to_str()).collect();
-    let choice = match roots.as_slice() {
+    let choice = match roots(names).as_slice() {
         [] => Choice::First,
         [one] => match one.parse::<usize>() {
             Ok(number) => Choice::Number(number),
@@ -43,7 +41,13 @@ fn names(names: &[PathBuf]) -> (Choice, Vec<PathBuf>) {
         },
         several => Choice::Name(several.join(" and ")),
     };
-    (choice, sources.into_iter().cloned().collect())
+    let is_source = |name: &&PathBuf| !is_root(name, names.len());
+    (choice, names.iter().filter(is_source).cloned().collect())
+}
+
+fn roots(names: &[PathBuf]) -> Vec<&str> {
+    let roots = names.iter().filter(|name| is_root(name, names.len()));
+    roots.filter_map(|name| name.to_str()).collect()
 }
 
 /// A number or something of the form of an id. A word that is no file beside others is one that was mistyped;
@@ -92,12 +96,12 @@ fn show(args: &Fix, site: &Site, state: &State, choice: &Choice) -> Result<Outco
         return Err(Failure::Usage(message));
     }
     let waits = base.entities.keys().any(|id| id.kind == "CertificateSigningRequest");
-    let plan = if waits { csr::told_in(plan, args, &names(&args.names).1) } else { plan };
+    let plan = if waits { csr::told_in(plan, args, &site.sources) } else { plan };
     let mut plan = match site.connect() {
         Ok(Some(api)) => plimsoll_repair::exact(plan.clone(), &observe(&api, &plan)),
         Ok(None) => hindered(
             plan,
-            "it was made from an archive: give kube:CONTEXT for one that can be carried out",
+            "it was made without the API: give kube:CONTEXT for one that can be carried out",
         ),
         // An API that does not answer is a finding, and plans by hand are for that.
         Err(Failure::Unreadable(why)) => hindered(plan, &why),
@@ -160,12 +164,12 @@ fn no_plan(args: &Fix, diagnosis: &Diagnosis, why: &Unplanned) -> Result<Outcome
         }
         Unplanned::NoSuchRoot(known) => {
             let known = known.join("\n  ");
-            let why = match names(&args.names).0 {
-                Choice::Name(name) if name.contains(" and ") => {
-                    format!("a plan is for one root, and {name} are given")
+            let why = match roots(&args.names).as_slice() {
+                [] => "no such root".into(),
+                [one] => format!("no such root: {one}"),
+                several => {
+                    format!("a plan is for one root, and {} are given", several.join(" and "))
                 }
-                Choice::Name(name) => format!("no such root: {name}"),
-                _ => "no such root".into(),
             };
             return Err(Failure::Usage(format!("{why}; there are:\n  {known}")));
         }
@@ -194,56 +198,53 @@ fn no_plan(args: &Fix, diagnosis: &Diagnosis, why: &Unplanned) -> Result<Outcome
     Ok(outcome)
 }
 
-/// Said even to who wants no notes: nothing was done, and this is why.
-fn refused(_args: &Fix, why: &[String]) -> Result<Outcome, Failure> {
-    for one in why {
-        anstream::eprintln!("error: refused: {one}");
-    }
+fn refused(why: &[String]) -> Result<Outcome, Failure> {
+    why.iter().for_each(|one| complain(&format!("refused: {one}")));
     Ok(Outcome::Refused)
 }
 
 fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome, Failure> {
     let plan = state.plan(digest, args.plan.as_deref())?;
     if !plan.is_intact() {
-        return refused(args, &["the plan was changed after it was made".into()]);
+        return refused(&["the plan was changed after it was made".into()]);
     }
     if !plan.acts() && plan.steps.is_empty() {
-        return refused(args, &["there is nothing in this plan that could be done".into()]);
+        return refused(&["there is nothing in this plan that could be done".into()]);
     }
     if !plan.hindrances.is_empty() {
-        return refused(args, &plan.hindrances);
+        return refused(&plan.hindrances);
     }
     if plan.break_glass_minutes.is_some() && !args.break_glass {
         let why = "it breaks a rule on purpose: give --break-glass if you mean it";
-        return refused(args, &[why.into()]);
+        return refused(&[why.into()]);
     }
     if let (Some(before), false) = (state.failed_before(&plan), args.again) {
         let why =
             format!("it was tried on the same thing and ended {before:?}; --again tries it again");
-        return refused(args, &[why]);
+        return refused(&[why]);
     }
     let Some(_lock) = state.lock()? else {
-        return refused(args, &["another 'plimsoll fix' is at work on this machine".into()]);
+        return refused(&["another 'plimsoll fix' is at work on this machine".into()]);
     };
     let api = site.connect()?;
     if let Some(why) = of_another_cluster(api.as_ref(), &plan) {
-        return refused(args, &[why]);
+        return refused(&[why]);
     }
     if let Some(api) = &api {
         let missing = missing_rights(api, &plan).map_err(|t| Failure::Unreadable(t.to_string()))?;
         if !missing.is_empty() {
-            return refused(args, &missing.iter().map(lacking).collect::<Vec<_>>());
+            return refused(&missing.iter().map(lacking).collect::<Vec<_>>());
         }
     }
     let lease = match lease(api.as_ref(), &plan, state)? {
         Ok(lease) => lease,
-        Err(why) => return refused(args, &[why]),
+        Err(why) => return refused(&[why]),
     };
     let request = site.request()?;
     let reader = Reader::new(api.as_ref(), &plan, request.as_ref(), site);
     let missing = without_a_way(&plan, &reader, request.as_ref());
     if !missing.is_empty() {
-        return refused(args, &missing);
+        return refused(&missing);
     }
     let begun = state.begin(&plan, live::clock)?;
     carry_out(args, site, (api.as_ref(), lease.as_ref()), begun, false)
@@ -253,17 +254,13 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
 /// told is no yes.
 fn of_another_cluster(api: Option<&Api>, plan: &Plan) -> Option<String> {
     let api = api?;
-    let version = Object {
-        group: "config.openshift.io".into(),
-        version: "v1".into(),
-        plural: "clusterversions".into(),
-        kind: "ClusterVersion".into(),
-        name: "version".into(),
-        ..Object::default()
-    };
-    let found = match api.get(&version) {
-        Ok(found) => found.unwrap_or_default(),
-        Err(trouble) => return Some(format!("it cannot be told which cluster this is: {trouble}")),
+    let version = EntityId::cluster_scoped("ClusterVersion", "version");
+    let found = match plimsoll_repair::resource(&version).map(|version| api.get(&version)) {
+        Some(Err(trouble)) => {
+            return Some(format!("it cannot be told which cluster this is: {trouble}"));
+        }
+        Some(Ok(Some(found))) => found,
+        Some(Ok(None)) | None => serde_json::Value::Null,
     };
     let now = found.pointer("/spec/clusterID").and_then(serde_json::Value::as_str);
     match (&plan.cluster.id, now) {
@@ -307,11 +304,11 @@ fn lease<'a>(
 
 fn go_on(args: &Fix, site: &Site, state: &State) -> Result<Outcome, Failure> {
     let Some(_lock) = state.lock()? else {
-        return refused(args, &["another 'plimsoll fix' is at work on this machine".into()]);
+        return refused(&["another 'plimsoll fix' is at work on this machine".into()]);
     };
     let begun = state.begun(args.session.as_deref(), live::clock)?;
     if !begun.plan.is_intact() {
-        return refused(args, &["the plan of this session was changed".into()]);
+        return refused(&["the plan of this session was changed".into()]);
     }
     let last = begun.journal.entries().iter().rev().find_map(|entry| match &entry.event {
         Event::Ended { outcome, .. } => Some(*outcome),
@@ -323,15 +320,15 @@ fn go_on(args: &Fix, site: &Site, state: &State) -> Result<Outcome, Failure> {
         _ => None,
     };
     if let Some(why) = over {
-        return refused(args, &[why.into()]);
+        return refused(&[why.into()]);
     }
     let api = site.connect()?;
     if let Some(why) = of_another_cluster(api.as_ref(), &begun.plan) {
-        return refused(args, &[why]);
+        return refused(&[why]);
     }
     let lease = match lease(api.as_ref(), &begun.plan, state)? {
         Ok(lease) => lease,
-        Err(why) => return refused(args, &[why]),
+        Err(why) => return refused(&[why]),
     };
     carry_out(args, site, (api.as_ref(), lease.as_ref()), begun, args.rollback)
 }

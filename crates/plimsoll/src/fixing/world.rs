@@ -20,7 +20,7 @@ pub struct Site {
     suppressions: Vec<Suppression>,
     /// Before every step all is looked at again, and most of it is as it was.
     memory: Memory,
-    sources: Vec<PathBuf>,
+    pub sources: Vec<PathBuf>,
     reach: Reach,
     now: Option<jiff::Timestamp>,
 }

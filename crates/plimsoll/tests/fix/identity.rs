@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::Trial;
 use plimsoll_rig::{ApiServer, IMAGE, Objects, RealKubelet, definitions, wait_for};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::actor::Kubectl;
+use crate::cluster::on_a_real_kubelet;
 use crate::requests::{BOOTSTRAPPER, signer_and};
 use crate::site::{Site, edited, words};
 use crate::support::NEEDS;
@@ -20,20 +21,8 @@ const LONG: Duration = Duration::from_secs(120);
 /// Machines that are not there would be asked for their logs.
 const OF_OTHERS: [&str; 2] = ["/core/nodes", "/pods"];
 
-#[expect(clippy::print_stderr, reason = "what is not tried is told")]
 pub fn trials() -> Vec<Trial> {
-    let name = "rebuild-kubelet-identity/on-a-real-kubelet";
-    let trial = Trial::test(name, || {
-        run();
-        Ok::<(), Failed>(())
-    });
-    match RealKubelet::cannot_run() {
-        Some(why) => {
-            eprintln!("{name} is ignored: {why}");
-            vec![trial.with_ignored_flag(true)]
-        }
-        None => vec![trial],
-    }
+    vec![on_a_real_kubelet("rebuild-kubelet-identity/on-a-real-kubelet", run)]
 }
 
 #[expect(clippy::disallowed_methods, reason = "the kubelet has the clock of this machine")]

@@ -7,7 +7,7 @@ use libtest_mimic::{Failed, Trial};
 use plimsoll_lab::Tree;
 use plimsoll_live::{Live, Patience, Request, Silent, Vantage};
 use plimsoll_model::{Diagnosis, Needs, Time};
-use plimsoll_rig::{ApiServer, Objects, definitions};
+use plimsoll_rig::{ApiServer, Objects, RealKubelet, definitions};
 use plimsoll_sources::{Given, NoProgress};
 use tempfile::TempDir;
 
@@ -94,6 +94,22 @@ pub fn diagnose_live(request: Request, needs: &Needs) -> (Diagnosis, Vec<u8>) {
     let given = vec![Given::Stream { name, stream }];
     let snapshot = READER.read(given, &NoProgress).unwrap();
     (plimsoll_engine::diagnose(&PACK, &snapshot), archive)
+}
+
+/// A trial that starts a real kubelet, where one can run.
+#[expect(clippy::print_stderr, reason = "what is not tried is told")]
+pub fn on_a_real_kubelet(name: &str, run: fn()) -> Trial {
+    let trial = Trial::test(name, move || {
+        run();
+        Ok::<(), Failed>(())
+    });
+    match RealKubelet::cannot_run() {
+        Some(why) => {
+            eprintln!("{name} is ignored: {why}");
+            trial.with_ignored_flag(true)
+        }
+        None => trial,
+    }
 }
 
 pub fn trial(

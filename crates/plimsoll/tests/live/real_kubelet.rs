@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::Trial;
 use plimsoll_live::{Patience, Request, Vantage};
 use plimsoll_model::diagnosis::Status;
 use plimsoll_model::{Diagnosis, EntityId, Time, Value};
@@ -14,7 +14,7 @@ use plimsoll_sources::{Given, NoProgress};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::cluster::{diagnose_live, request};
+use crate::cluster::{diagnose_live, on_a_real_kubelet, request};
 use crate::support::{NEEDS, PACK, READER};
 
 const NODE: &str = "master-0";
@@ -27,20 +27,8 @@ const KINDS: [&str; 2] =
     ["\"name\":\"clusteroperators.config", "\"name\":\"machineconfigs.machineconfig"];
 const LOGS: &str = "capture/namespaces/openshift-etcd/pods/etcd-master-0";
 
-#[expect(clippy::print_stderr, reason = "what is not tried is told")]
 pub fn trials() -> Vec<Trial> {
-    let name = "real-kubelet";
-    let trial = Trial::test(name, || {
-        run();
-        Ok::<(), Failed>(())
-    });
-    match RealKubelet::cannot_run() {
-        Some(why) => {
-            eprintln!("{name} is ignored: {why}");
-            vec![trial.with_ignored_flag(true)]
-        }
-        None => vec![trial],
-    }
+    vec![on_a_real_kubelet("real-kubelet", run)]
 }
 
 fn run() {
