@@ -43,6 +43,8 @@ pub struct Predicate {
     program: Program,
     /// Fact paths read from each variable (`self` → `degraded.status`), for proofs and checks.
     pub reads: BTreeMap<String, BTreeSet<String>>,
+    /// Variables of which it reads more than facts by their name.
+    whole: BTreeSet<String>,
     pub source: String,
 }
 
@@ -70,8 +72,7 @@ pub fn compile(source: &str, variables: &[&str]) -> Result<Predicate, Refused> {
             column: u32::try_from(column.max(1)).unwrap_or(1),
         }
     })?;
-    let mut survey =
-        Survey { bound: Vec::new(), nodes: 0, cost: 0, problem: None, reads: BTreeMap::new() };
+    let mut survey = Survey::default();
     survey.visit(program.expression(), variables, 1);
     if let Some(problem) = survey.problem {
         return Err(refuse(problem));
@@ -87,8 +88,8 @@ pub fn compile(source: &str, variables: &[&str]) -> Result<Predicate, Refused> {
             return Err(refuse(format!("no function '{function}'")));
         }
     }
-    let reads = survey.reads;
-    Ok(Predicate { program, reads, source: source.into() })
+    let Survey { reads, whole, .. } = survey;
+    Ok(Predicate { program, reads, whole, source: source.into() })
 }
 
 /// Before the parser sees it: its recursion follows the nesting of the source.
@@ -166,12 +167,14 @@ fn function_is_known(name: &str) -> bool {
     OPERATORS.iter().any(|operator| name.starts_with(operator)) || FUNCTIONS.contains(&name)
 }
 
+#[derive(Default)]
 struct Survey<'e> {
     bound: Vec<&'e str>,
     nodes: usize,
     cost: usize,
     problem: Option<String>,
     reads: BTreeMap<String, BTreeSet<String>>,
+    whole: BTreeSet<String>,
 }
 
 impl<'e> Survey<'e> {
@@ -186,14 +189,13 @@ impl<'e> Survey<'e> {
         match &node.expr {
             Expr::Unspecified | Expr::Literal(_) => {}
             Expr::Ident(name) => {
-                let known = variables.contains(&name.as_str())
-                    || self.bound.contains(&name.as_str())
-                    || name.starts_with('@');
-                if !known {
-                    self.problem.get_or_insert(format!("no variable '{name}'"));
-                }
+                self.whole.insert(name.clone());
+                self.variable(name, variables);
             }
-            Expr::Select(select) => self.visit(&select.operand, variables, times),
+            Expr::Select(select) => self.holder(&select.operand, variables, times),
+            Expr::Call(call) if call.func_name == "_[_]" && is_by_name(&call.args) => {
+                self.holder(&call.args[0], variables, times);
+            }
             Expr::Call(call) => {
                 call.target.iter().for_each(|target| self.visit(target, variables, times));
                 call.args.iter().for_each(|arg| self.visit(arg, variables, times));
@@ -223,6 +225,26 @@ impl<'e> Survey<'e> {
         }
     }
 
+    /// What has the fact that is read.
+    fn holder(&mut self, node: &'e IdedExpr, variables: &[&str], times: usize) {
+        match &node.expr {
+            Expr::Ident(name) => {
+                self.nodes += 1;
+                self.cost = self.cost.saturating_add(times);
+                self.variable(name, variables);
+            }
+            _ => self.visit(node, variables, times),
+        }
+    }
+
+    fn variable(&mut self, name: &str, variables: &[&str]) {
+        let known =
+            variables.contains(&name) || self.bound.contains(&name) || name.starts_with('@');
+        if !known {
+            self.problem.get_or_insert(format!("no variable '{name}'"));
+        }
+    }
+
     fn entry(&mut self, entry: &'e EntryExpr, variables: &[&str], times: usize) {
         match entry {
             EntryExpr::StructField(field) => self.visit(&field.value, variables, times),
@@ -232,6 +254,12 @@ impl<'e> Survey<'e> {
             }
         }
     }
+}
+
+/// `self['logs']`, which is `self.logs`.
+fn is_by_name(args: &[IdedExpr]) -> bool {
+    let [_, by] = args else { return false };
+    matches!(&by.expr, Expr::Literal(LiteralValue::String(name)) if !name.inner().contains('.'))
 }
 
 /// `self.logs['kubelet-anonymous'].count` → (`self`, [`logs`, `kubelet-anonymous`, `count`]).
@@ -308,7 +336,13 @@ impl Predicate {
         }
     }
 
-    /// Longest fact paths read from `variable`, sorted.
+    /// The facts of `variable` that decide what it says; nothing where it may read any of them.
+    pub fn facts_of(&self, variable: &str) -> Option<impl Iterator<Item = &str>> {
+        let paths = (!self.whole.contains(variable)).then(|| self.reads_of(variable))?;
+        Some(paths.into_iter().map(|path| path.split_once('.').map_or(path, |(fact, _)| fact)))
+    }
+
+    /// Fact paths read from `variable`, sorted.
     pub fn reads_of(&self, variable: &str) -> Vec<&str> {
         self.reads.get(variable).into_iter().flatten().map(String::as_str).collect()
     }
@@ -340,15 +374,15 @@ pub fn to_cel(value: &Value) -> Cel {
 }
 
 pub fn facts_to_cel(map: &BTreeMap<String, Value>) -> Cel {
-    facts_and_names_to_cel(map, std::iter::empty())
+    facts_and_names_to_cel(map.iter(), std::iter::empty())
 }
 
 /// Facts, and names that stand for facts of the same name.
 pub fn facts_and_names_to_cel<'n>(
-    map: &BTreeMap<String, Value>,
+    facts: impl Iterator<Item = (&'n String, &'n Value)>,
     names: impl Iterator<Item = (&'n str, &'n str)>,
 ) -> Cel {
-    let facts = map.iter().map(|(key, value)| (Key::from(key.as_str()), to_cel(value)));
+    let facts = facts.map(|(key, value)| (Key::from(key.as_str()), to_cel(value)));
     let names = names.map(|(key, value)| (Key::from(key), Cel::String(Arc::new(value.into()))));
     let entries: HashMap<Key, Cel> = facts.chain(names).collect();
     Cel::Map(Map { map: Arc::new(entries) })
@@ -406,6 +440,23 @@ mod tests {
         let p = p.unwrap();
         assert!(p.reads["self"].contains("logs.a-b.count"));
         assert!(p.reads["self"].contains("degraded.status"));
+    }
+
+    #[test]
+    fn the_facts_that_decide_are_known_unless_any_may() {
+        let facts = |source: &str| {
+            let predicate = compile(source, &["self", "now"]).unwrap();
+            predicate.facts_of("self").map(|all| all.map(str::to_string).collect::<Vec<_>>())
+        };
+        let some = |names: &[&str]| Some(names.iter().map(|name| name.to_string()).collect());
+        assert_eq!(facts("now > 3"), some(&[]));
+        assert_eq!(facts("has(self.b) && self.a.c == 1"), some(&["a", "a", "b"]));
+        assert_eq!(facts("self.logs['x.y'].count > 0"), some(&["logs", "logs", "logs"]));
+        assert_eq!(facts("self['a'] == 1"), some(&["a"]));
+        assert_eq!(facts("self.list.exists(one, one.b == self.c)"), some(&["c", "list"]));
+        for any in ["'a' in self", "self['a.b'] == 1", "self[self.a] == 1", "size(self) > 1"] {
+            assert_eq!(facts(any), None, "{any}");
+        }
     }
 
     #[test]

@@ -11,6 +11,9 @@ const CONTROL: &str = "a control character";
 
 /// The first thing that go-yaml does not take.
 pub(crate) fn refused_by_go(text: &str) -> Option<(Place, &'static str)> {
+    if text.bytes().all(is_common) {
+        return None;
+    }
     if let Some(at) = text.find(is_control) {
         return Some((place_at(text, at), CONTROL));
     }
@@ -61,6 +64,11 @@ pub(crate) fn with_continuations_indented(text: &str) -> (String, Vec<u32>) {
         state.read(line);
     }
     (out, moved)
+}
+
+/// Nothing that is looked for here begins with it: most files have no other bytes.
+fn is_common(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\n' | b'\r') && byte != b'%'
 }
 
 /// What go-yaml's reader takes is tab, line ends and what can be printed.

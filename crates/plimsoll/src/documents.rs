@@ -49,6 +49,9 @@ pub fn parts(text: &str) -> Vec<Part> {
 
 /// A block or a text in quotes cannot hold such a line: it would be indented.
 fn is_marker(line: &str) -> bool {
+    if !line.starts_with(['-', '\u{feff}']) {
+        return false;
+    }
     let line = line.trim_start_matches('\u{feff}').trim_end();
     line == "---" || line.starts_with("--- #")
 }

@@ -24,6 +24,10 @@ use clap::Parser;
 
 use crate::args::{Args, Command};
 
+/// Millions of small texts are held and given back: a third of the time of a diagnosis, with that of libc.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,

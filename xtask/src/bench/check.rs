@@ -106,7 +106,9 @@ fn config(hosts: usize) -> String {
              password: not-a-password\n      networkConfig:\n        interfaces:\n        - name: eno1\n          \
              type: ethernet\n          state: up\n          mac-address: 52:54:00:00:{high:02x}:{low:02x}\n          \
              ipv4:\n            enabled: true\n            dhcp: false\n            address:\n            \
-             - ip: 198.18.{high}.{low}\n              prefix-length: 16\n"
+             - ip: 198.18.{high}.{low}\n              prefix-length: 16\n        dns-resolver:\n          config:\n            \
+             server:\n            - 198.18.255.2\n        routes:\n          config:\n          - destination: 0.0.0.0/0\n            \
+             next-hop-address: 198.18.255.1\n            next-hop-interface: eno1\n"
         );
     }
     text.push_str(

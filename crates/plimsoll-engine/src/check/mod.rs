@@ -305,14 +305,15 @@ fn own(
             findings.extend(finding(rule, id, instance, facts, hint));
         }
     }
+    let hiding = hiding(pack);
+    let reads: Vec<Vec<&str>> = pack.states.iter().map(|rule| rule.when.reads_of("self")).collect();
     for (id, instances) in &states {
         for instance in instances {
             let rule = &pack.states[instance.state];
             if let (Truth::Unknown(what), Some(_)) = (&instance.truth, &rule.finding)
-                && !is_hidden(pack, instances, instance)
+                && !is_hidden(&hiding, instances, instance)
             {
-                let reads = rule.when.reads_of("self");
-                let outside = facts.live.unseen(id, &rule.id, &reads);
+                let outside = facts.live.unseen(id, &rule.id, &reads[instance.state]);
                 let why = || NotChecked { id: rule.id.clone(), why: facts.why_unknown(what) };
                 not_checked.extend(outside.unwrap_or_else(|| vec![why()]));
             }
@@ -321,14 +322,23 @@ fn own(
     pack.states.iter().filter(|state| state.finding.is_some()).count()
 }
 
-/// Something that was found keeps this from being seen: nobody asks the password of a BMC that does not
-/// answer.
-fn is_hidden(pack: &Pack, instances: &[Instance], hidden: &Instance) -> bool {
-    pack.causes.iter().any(|rule| {
-        rule.to == hidden.state
-            && rule.via == Via::Same
-            && instances.iter().any(|other| other.state == rule.from && other.is_active())
-    })
+/// By state: those that keep it from being seen on the same thing. Nobody asks the password of a BMC that
+/// does not answer.
+fn hiding(pack: &Pack) -> BTreeMap<usize, Vec<usize>> {
+    let mut hiding: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for rule in pack.causes.iter().filter(|rule| rule.via == Via::Same) {
+        hiding.entry(rule.to).or_default().push(rule.from);
+    }
+    hiding
+}
+
+fn is_hidden(
+    hiding: &BTreeMap<usize, Vec<usize>>,
+    instances: &[Instance],
+    hidden: &Instance,
+) -> bool {
+    let by = hiding.get(&hidden.state).map(Vec::as_slice).unwrap_or_default();
+    by.iter().any(|by| instances.iter().any(|other| other.state == *by && other.is_active()))
 }
 
 fn hint(

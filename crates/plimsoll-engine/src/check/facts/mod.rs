@@ -39,7 +39,7 @@ pub struct Spot {
 pub struct Facts {
     pub base: FactBase,
     /// By entity and fact.
-    spots: BTreeMap<(EntityId, String), Spot>,
+    spots: BTreeMap<EntityId, BTreeMap<String, Spot>>,
     texts: BTreeMap<&'static str, Lines>,
     names: BTreeMap<&'static str, String>,
     /// The first key of a line that no field has.
@@ -92,6 +92,14 @@ fn shortened(mut said: Vec<String>) -> Vec<String> {
         said.push(format!("{more} more"));
     }
     said
+}
+
+/// Nearly always it is there: a host has a hundred facts, and none of them needs its name again.
+fn with<V: Default>(map: &mut BTreeMap<EntityId, V>, id: &EntityId, act: impl FnOnce(&mut V)) {
+    match map.get_mut(id) {
+        Some(value) => act(value),
+        None => act(map.entry(id.clone()).or_default()),
+    }
 }
 
 pub fn extract(judgement: &Judgement, asked: &Asked<'_>) -> Facts {
@@ -183,8 +191,8 @@ impl Facts {
     }
 
     pub fn spot(&self, id: &EntityId, fact: Option<&str>) -> Option<&Spot> {
-        let at = |fact: &str| self.spots.get(&(id.clone(), fact.to_string()));
-        fact.and_then(at).or_else(|| at("name"))
+        let spots = self.spots.get(id)?;
+        fact.and_then(|fact| spots.get(fact)).or_else(|| spots.get("name"))
     }
 
     pub fn why_unknown(&self, what: &str) -> String {
@@ -193,6 +201,10 @@ impl Facts {
 
     fn entity(&mut self, id: &EntityId) -> &mut Entity {
         self.base.entities.entry(id.clone()).or_default()
+    }
+
+    fn stand(&mut self, id: &EntityId, fact: &str, spot: Spot) {
+        with(&mut self.spots, id, |spots| drop(spots.insert(fact.into(), spot)));
     }
 
     /// A fact with its place.
@@ -215,8 +227,8 @@ impl Facts {
             column: at.column,
             value: shown,
         };
-        self.entity(id).set(fact, value, evidence);
-        self.spots.insert((id.clone(), fact.into()), spot);
+        with(&mut self.base.entities, id, |entity| entity.set(fact, value, evidence));
+        self.stand(id, fact, spot);
     }
 
     /// Without its text, which few of a thousand hosts ever need: see `quote`.
@@ -255,7 +267,9 @@ impl Facts {
 
     /// A fact that nobody wrote down at one place.
     fn known(&mut self, id: &EntityId, fact: &str, value: impl Into<Value>) {
-        self.entity(id).facts.insert(fact.into(), value.into());
+        with(&mut self.base.entities, id, |entity| {
+            entity.facts.insert(fact.into(), value.into());
+        });
     }
 
     /// A list of what was found, which stands where its first item does.
@@ -273,8 +287,8 @@ impl Facts {
         let proofs = found.iter().take(MOST_SHOWN).map(|one| self.evidence(one.file, one.at));
         let proofs: Vec<Evidence> = proofs.collect();
         let said: Vec<String> = shortened(found.into_iter().map(|one| one.said).collect());
-        self.entity(id).derive(fact, said, proofs);
-        self.spots.insert((id.clone(), fact.into()), spot);
+        with(&mut self.base.entities, id, |entity| entity.derive(fact, said, proofs));
+        self.stand(id, fact, spot);
     }
 
     fn text(&mut self, id: &EntityId, fact: &str, value: &Placed<String>, file: File, path: &str) {

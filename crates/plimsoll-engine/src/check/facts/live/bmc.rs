@@ -33,6 +33,7 @@ pub fn extract(judgement: &Judgement, seen: &Seen, facts: &mut Facts) {
         facts.looks_at(&id, "inventory", at, &address);
         match seen.readings.get(&host.name.value) {
             Some(reading) => read(host, reading, &id, facts),
+            None if !seen.has("bmc") && !seen.has("hardware") => {}
             None => {
                 let driver = bmc_driver(host.bmc.address.as_str());
                 let name = driver.map_or("this", |driver| driver.name);

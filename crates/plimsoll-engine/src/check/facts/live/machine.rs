@@ -16,7 +16,7 @@ pub fn extract(judgement: &Judgement, seen: &Seen, facts: &mut Facts) {
     let at = (File::Install, "metadata.name", install.name.place);
     facts.looks_at(&id, "machine", at, install.name.as_str());
     // No file is at fault, but for the name of a bridge.
-    facts.spots.insert((id.clone(), "machine".into()), Spot::default());
+    facts.stand(&id, "machine", Spot::default());
     if let Some(baremetal) = baremetal(judgement) {
         let bridge = &baremetal.external_bridge;
         let at = (File::Install, "platform.baremetal.externalBridge", bridge.place);

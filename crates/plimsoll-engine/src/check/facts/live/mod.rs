@@ -43,8 +43,8 @@ const NOT_TOLD: &str = "what was asked does not tell it";
 pub struct Live {
     /// Parts.
     asked: BTreeSet<String>,
-    /// Entity and fact for which there is something to see.
-    applies: BTreeSet<(EntityId, &'static str)>,
+    /// By fact: entities of which there is something to see.
+    applies: BTreeMap<&'static str, BTreeSet<EntityId>>,
     /// Why it could not be seen all the same.
     why: BTreeMap<(EntityId, &'static str), String>,
     /// By the path of a list of VIPs that nobody wrote: the name that the installer asks for, and the
@@ -53,6 +53,10 @@ pub struct Live {
 }
 
 impl Live {
+    fn applies(&mut self, id: &EntityId, fact: &'static str) {
+        self.applies.entry(fact).or_default().insert(id.clone());
+    }
+
     fn is_asked(&self, part: &str) -> bool {
         self.asked.contains(part)
     }
@@ -71,15 +75,14 @@ impl Live {
                 continue;
             }
             live = true;
-            let key = (id.clone(), fact);
-            if !self.applies.contains(&key) {
+            if !self.applies.get(fact).is_some_and(|all| all.contains(id)) {
                 return Some(Vec::new());
             }
             if !self.is_asked(part) {
                 let why = format!("not asked: --live={part}");
                 return Some(vec![NotChecked { id: part.into(), why }]);
             }
-            let why = self.why.get(&key).map_or(NOT_TOLD, String::as_str);
+            let why = self.why.get(&(id.clone(), fact)).map_or(NOT_TOLD, String::as_str);
             told = vec![NotChecked { id: rule.into(), why: clip(&redact(why)) }];
         }
         live.then_some(told)
@@ -120,7 +123,7 @@ impl Facts {
         shown: &str,
     ) {
         self.entity(id);
-        self.live.applies.insert((id.clone(), fact));
+        self.live.applies(id, fact);
         self.stands_at(id, fact, at, shown);
     }
 
@@ -136,9 +139,9 @@ impl Facts {
             path: path.into(),
             line: at.line,
             column: at.column,
-            value: Some(clip(&redact(shown))).filter(|value| !value.is_empty()),
+            value: Some(shown.to_string()).filter(|value| !value.is_empty()),
         };
-        self.spots.insert((id.clone(), fact.into()), spot);
+        self.stand(id, fact, spot);
     }
 
     fn unseen(&mut self, id: &EntityId, fact: &'static str, why: impl Into<String>) {

@@ -18,9 +18,11 @@ pub fn extract(judgement: &Judgement, seen: &Seen, facts: &mut Facts) {
     let registries: Vec<EntityId> =
         facts.base.entities.keys().filter(|id| id.kind == "Registry").cloned().collect();
     for id in registries {
-        let spot = facts.spots.get(&(id.clone(), "mirror".to_string())).cloned();
-        facts.live.applies.insert((id.clone(), "ports"));
-        facts.spots.extend(spot.map(|spot| ((id.clone(), "ports".to_string()), spot)));
+        let spot = facts.spots.get(&id).and_then(|spots| spots.get("mirror")).cloned();
+        facts.live.applies(&id, "ports");
+        if let Some(spot) = spot {
+            facts.stand(&id, "ports", spot);
+        }
         debug_assert_eq!(entity(&registry(&id.name)), id);
         tried(&id, &registry(&id.name), seen, facts);
     }
