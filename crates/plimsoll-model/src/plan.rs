@@ -14,19 +14,54 @@ pub const PLAN_SCHEMA: &str = "plimsoll.plan/v1";
 /// From here on somebody types the name of what is touched.
 pub const TYPED_FROM: u8 = 3;
 
-/// Who makes what no plan may hold, by the names that packs give. Sorted.
-pub const MAKERS: [&str; 10] = [
-    "bootstrap-kubeconfig",
-    "chrony-machine-config",
-    "localhost-kubeconfig",
-    "machine-config-of-node",
-    "mcs-ca-configmap",
-    "mcs-ca-secret",
-    "mcs-root-ca-configmap",
-    "mcs-tls-secret",
-    "mcs-tls-secret-from-backup",
-    "pointer-ignition",
+/// Who makes what no plan may hold. A private key is made for one Secret: whoever may read another place
+/// must not find it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Maker {
+    /// As packs name it.
+    pub name: &'static str,
+    /// Where it may be written: `Kind/namespace/name` or a file of a node; `*` at its end is any rest.
+    pub place: &'static str,
+}
+
+/// Sorted by name.
+pub const MAKERS: &[Maker] = &[
+    Maker { name: "bootstrap-kubeconfig", place: "/etc/kubernetes/kubeconfig" },
+    Maker { name: "chrony-machine-config", place: "MachineConfig/*" },
+    Maker { name: "localhost-kubeconfig", place: "/var/lib/kubelet/kubeconfig" },
+    Maker { name: "machine-config-of-node", place: "MachineConfig/rendered-*" },
+    Maker {
+        name: "mcs-ca-configmap",
+        place: "ConfigMap/openshift-machine-config-operator/machine-config-server-ca",
+    },
+    Maker {
+        name: "mcs-ca-secret",
+        place: "Secret/openshift-machine-config-operator/machine-config-server-ca",
+    },
+    Maker { name: "mcs-root-ca-configmap", place: "ConfigMap/kube-system/root-ca" },
+    Maker {
+        name: "mcs-tls-secret",
+        place: "Secret/openshift-machine-config-operator/machine-config-server-tls",
+    },
+    Maker {
+        name: "mcs-tls-secret-from-backup",
+        place: "Secret/openshift-machine-config-operator/machine-config-server-tls",
+    },
+    Maker { name: "pointer-ignition", place: "Secret/openshift-machine-api/*" },
 ];
+
+impl Maker {
+    pub fn named(name: &str) -> Option<&'static Self> {
+        MAKERS.iter().find(|maker| maker.name == name)
+    }
+
+    pub fn may_write(&self, place: &str) -> bool {
+        match self.place.strip_suffix('*') {
+            Some(begin) => place.starts_with(begin),
+            None => place == self.place,
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {

@@ -6,6 +6,7 @@
 mod etcd;
 mod files;
 mod hosts;
+mod keys;
 mod objects;
 mod order;
 
@@ -57,6 +58,7 @@ const GUARDS: &[(&str, Guard)] = &[
     ("host", hosts::no_host_for_anothers_sake),
     ("serial", hosts::strangers_by_serial),
     ("file", files::only_known_files),
+    ("key", keys::keys_go_where_they_belong),
     ("identity", files::no_admin_for_a_kubelet),
 ];
 
@@ -94,6 +96,7 @@ pub fn watching<'a>(
         "host" => kind == "BareMetalHost" || matches!(target, Target::Bmc { .. }),
         "serial" => matches!(action, Action::Power { .. }),
         "file" => of_node,
+        "key" => keys::is_made(action),
         "identity" => matches!(action, Action::WriteFile { .. }),
         _ => acts,
     };

@@ -2,7 +2,7 @@
 //! names one verb, and its texts name facts of the thing that is repaired.
 
 use plimsoll_model::diagnosis::DoneBy;
-use plimsoll_model::plan::{MAKERS, Power, Signer, UnitVerb};
+use plimsoll_model::plan::{MAKERS, Maker, Power, Signer, UnitVerb};
 use plimsoll_yaml::{Kind, Node};
 use serde_json::{Map, Value};
 
@@ -358,8 +358,9 @@ impl<'n> Loader<'n> {
         match (fields.get("content"), fields.text("maker", &mut self.errors)) {
             (Some(content), None) => Some(ContentRule::Value(value(content))),
             (None, Some(maker)) => {
-                if !MAKERS.contains(&maker) {
-                    let message = format!("nobody makes '{maker}'; makers: {}", MAKERS.join(", "));
+                if Maker::named(maker).is_none() {
+                    let known: Vec<&str> = MAKERS.iter().map(|one| one.name).collect();
+                    let message = format!("nobody makes '{maker}'; makers: {}", known.join(", "));
                     self.errors.push(fields.at("maker", message));
                 }
                 Some(ContentRule::Maker {
