@@ -11,6 +11,7 @@ use kube::Client;
 use plimsoll_model::plan::Signer;
 use plimsoll_model::{Time, clip};
 use plimsoll_probe::{Bundle, Outcome, TlsProbe, Trust};
+use plimsoll_repair::is_plain_name;
 use plimsoll_repair::request::{Inventory, Serving, is_pending, judge, wave};
 use serde_json::{Value, json};
 
@@ -119,7 +120,7 @@ pub async fn approve(
 ) -> Result<(), Refusal> {
     let refused = |why: &str| Err(Refusal { code: None, why: why.into() });
     let text = |pointer: &str| request.pointer(pointer).and_then(Value::as_str);
-    let Some(name) = text("/metadata/name").filter(|name| is_plain(name)) else {
+    let Some(name) = text("/metadata/name").filter(|name| is_plain_name(name)) else {
         return refused("the request has no name");
     };
     if text("/metadata/uid").is_none() || text("/metadata/resourceVersion").is_none() {
@@ -145,16 +146,10 @@ pub async fn approve(
 
 /// Whether the signer gave its certificate. Approved is not issued.
 pub async fn is_issued(client: &Client, name: &str) -> Result<bool, Refusal> {
-    if !is_plain(name) {
+    if !is_plain_name(name) {
         return Ok(false);
     }
     let request = get(client, &format!("{REQUESTS}/{name}")).await?;
     let certificate = request.pointer("/status/certificate").and_then(Value::as_str);
     Ok(certificate.is_some_and(|text| !text.is_empty()))
-}
-
-/// Fit to stand in a path.
-fn is_plain(name: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
-    !name.is_empty() && name != "." && name != ".." && name.bytes().all(plain)
 }

@@ -41,6 +41,7 @@ pub struct Scene<'s> {
 type Guard = fn(&Scene) -> Vec<String>;
 
 const GUARDS: &[(&str, Guard)] = &[
+    ("object", objects::objects_are_what_they_are_called),
     ("order", order::lower_layer_first),
     ("rollout", order::not_during_a_rollout),
     ("quorum", etcd::quorum_survives),
@@ -76,6 +77,8 @@ pub fn watching<'a>(
     let acts = !matches!(action, Action::Hand { .. } | Action::Wait);
     let changes = matches!(action, Action::Patch { .. } | Action::Fill { .. } | Action::Delete);
     let may_speak = move |guard: &'static str| match guard {
+        // It judges paths and names, of which nothing is known in advance.
+        "object" => false,
         "order" | "rollout" => acts && blast > 1,
         "quorum" => {
             of_node

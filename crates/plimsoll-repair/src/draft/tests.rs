@@ -53,6 +53,14 @@ repairs:
     minutes: 3
   escalate: "-"
   source: "-"
+- id: elsewhere
+  title: elsewhere
+  steps:
+  - patch: "Deployment/default/{set.name}"
+    title: change it
+    operations: [{op: add, path: /spec/paused, value: true}]
+  escalate: "-"
+  source: "-"
 "#;
 
 fn small() -> Pack {
@@ -128,6 +136,14 @@ fn what_a_step_demands_and_is_not_so_is_said_before_anything_is_done() {
     let diff = &plan.steps[2].diff;
     assert_eq!(diff[0], "+ MachineConfig/99-worker-x, made by chrony-machine-config");
     assert_eq!(plan.minutes, Some(40), "a step by hand does not say how long it takes");
+}
+
+/// What is shown of a plan is read from the cluster before any guard sees it.
+#[test]
+fn a_name_that_leads_elsewhere_is_no_step() {
+    let plan = plan("elsewhere", &[("name", "web/../../pods/db")]);
+    assert!(plan.steps.is_empty());
+    assert_eq!(plan.hindrances, ["'web/../../pods/db' is no name of an object"]);
 }
 
 #[test]

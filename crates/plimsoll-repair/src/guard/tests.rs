@@ -62,6 +62,25 @@ fn what_a_secret_holds_is_made() {
     assert_eq!(refused(&create, &config, None), Vec::<&str>::new());
 }
 
+/// A plan is a file: whoever writes one may call a Secret a ConfigMap, and no guard would know it again.
+#[test]
+fn an_object_is_what_it_is_called() {
+    let patch = |subresource: Json| {
+        let operations = json!([{"op": "replace", "path": "/data/password", "value": "eA=="}]);
+        json!({"do": "patch", "subresource": subresource, "operations": operations})
+    };
+    let mut secret = object("Secret/openshift-machine-api/worker-0-bmc-secret");
+    assert_eq!(refused(&patch(Json::Null), &secret, None), ["secret"]);
+    secret["kind"] = "ConfigMap".into();
+    assert_eq!(refused(&patch(Json::Null), &secret, None), ["object"]);
+    let mut config = object("ConfigMap/default/settings");
+    config["name"] = "settings/../../secrets/token".into();
+    assert_eq!(refused(&patch(Json::Null), &config, None), ["object"]);
+    let deployment = object("Deployment/default/web");
+    assert_eq!(refused(&patch("proxy".into()), &deployment, None), ["object"]);
+    assert_eq!(refused(&patch("status".into()), &deployment, None), Vec::<&str>::new());
+}
+
 #[test]
 fn a_patch_leaves_the_data_of_a_secret_alone() {
     let secret = object("Secret/openshift-machine-api/worker-0-bmc-secret");
