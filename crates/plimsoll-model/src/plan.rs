@@ -1,6 +1,8 @@
 //! A repair as a file that a person can read and trust: `plimsoll.plan/v1`. Nothing in it is secret:
 //! where a step writes a credential, the plan says what it is made of and who makes it.
 
+mod hindrance;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::diagnosis::{Cluster, Confidence, StateRef};
 use crate::{EntityId, Evidence, Time};
+pub use hindrance::Hindrance;
 
 pub const PLAN_SCHEMA: &str = "plimsoll.plan/v1";
 
@@ -98,7 +101,7 @@ pub struct Plan {
     pub none: Option<String>,
     /// Why it cannot be carried out as it is; what a person does by hand is no reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hindrances: Vec<String>,
+    pub hindrances: Vec<Hindrance>,
     /// How a person sees that it is mended.
     pub verify: Vec<Verification>,
     /// What must not be done here, and why.

@@ -59,7 +59,7 @@ pub fn plan_text(plan: &Plan, options: &TextOptions) -> String {
         page.blank();
         page.heading(CAREFUL, "It cannot be carried out as it is:", 1);
         for why in &plan.hindrances {
-            page.item(&safe::line(why), LINES);
+            page.item(&safe::line(&why.to_string()), LINES);
         }
     }
     page.blank();
@@ -136,8 +136,8 @@ fn level(step: &Step) -> String {
 
 /// What speaks against this step today.
 fn against<'p>(plan: &'p Plan, step: &Step) -> Vec<&'p str> {
-    let mark = format!("step {}: ", step.number);
-    plan.hindrances.iter().filter_map(|why| why.strip_prefix(&mark)).collect()
+    let of_it = plan.hindrances.iter().filter(|one| one.step == Some(step.number));
+    of_it.map(|one| one.why.as_str()).collect()
 }
 
 /// What is typed before it is done.
@@ -248,7 +248,7 @@ pub fn plan_markdown(plan: &Plan) -> String {
         out += &format!("**Escalate.** {}\n\n", md(escalate));
     }
     for why in &plan.hindrances {
-        out += &format!("**Hindrance.** {}\n\n", md(why));
+        out += &format!("**Hindrance.** {}\n\n", md(&why.to_string()));
     }
     out + &format!("Plan `{}`\n", plan.digest)
 }

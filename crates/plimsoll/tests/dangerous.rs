@@ -69,7 +69,7 @@ fn each_is_refused_by_its_guard() {
             clusters.entry(recipe.title.clone()).or_insert_with(|| examined(&recipe.title));
         let root = root(&recipe.id);
         let plan = draft(&pack, base, diagnosis, &root, &BTreeMap::new()).unwrap();
-        assert_eq!(plan.hindrances, Vec::<String>::new(), "{}", recipe.id);
+        assert!(plan.hindrances.is_empty(), "{}: {:?}", recipe.id, plan.hindrances);
         assert!(!plan.steps.is_empty(), "{}", recipe.id);
         let guard = recipe.source.split(' ').nth(1).unwrap();
         let found: Vec<_> = plan
