@@ -17,6 +17,12 @@ pub const PLAN_SCHEMA: &str = "plimsoll.plan/v1";
 /// From here on somebody types the name of what is touched.
 pub const TYPED_FROM: u8 = 3;
 
+/// Minutes; longer than this no rule stays broken.
+pub const LONGEST_BREAK: u64 = 60;
+
+/// Who copies the administrator's kubeconfig of a node, on that node.
+pub const LOCALHOST_MAKER: &str = "localhost-kubeconfig";
+
 /// Who makes what no plan may hold. A private key is made for one Secret: whoever may read another place
 /// must not find it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +37,7 @@ pub struct Maker {
 pub const MAKERS: &[Maker] = &[
     Maker { name: "bootstrap-kubeconfig", place: "/etc/kubernetes/kubeconfig" },
     Maker { name: "chrony-machine-config", place: "MachineConfig/*" },
-    Maker { name: "localhost-kubeconfig", place: "/var/lib/kubelet/kubeconfig" },
+    Maker { name: LOCALHOST_MAKER, place: "/var/lib/kubelet/kubeconfig" },
     Maker { name: "machine-config-of-node", place: "MachineConfig/rendered-*" },
     Maker {
         name: "mcs-ca-configmap",
@@ -280,6 +286,17 @@ pub enum UnitVerb {
     Restart,
 }
 
+impl UnitVerb {
+    /// As `systemctl` takes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            UnitVerb::Start => "start",
+            UnitVerb::Stop => "stop",
+            UnitVerb::Restart => "restart",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Power {
@@ -303,6 +320,20 @@ pub enum Undo {
     Nothing { because: String },
     /// It cannot be taken back.
     Impossible { because: String },
+}
+
+impl Undo {
+    /// In words; `None` where there is nothing to take back.
+    pub fn told(&self) -> Option<String> {
+        Some(match self {
+            Undo::Patch { .. } => "the reverse change, if nobody changed it since".into(),
+            Undo::Delete => "deleted again, if it is still as it was made".into(),
+            Undo::Restore => "what was there is put back".into(),
+            Undo::Reverse => "the opposite".into(),
+            Undo::Impossible { because } => format!("none: {because}"),
+            Undo::Nothing { .. } => return None,
+        })
+    }
 }
 
 /// What must be true of a thing, in the language of the packs.

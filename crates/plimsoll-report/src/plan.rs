@@ -2,7 +2,7 @@
 
 use plimsoll_model::Evidence;
 use plimsoll_model::diagnosis::StateRef;
-use plimsoll_model::plan::{Action, Condition, Plan, Rehearsal, Step, TYPED_FROM, Target, Undo};
+use plimsoll_model::plan::{Action, Condition, Plan, Rehearsal, Step, TYPED_FROM, Target};
 
 use crate::text::page::{CAREFUL, Page, STRONG};
 use crate::{TextOptions, safe, text, words};
@@ -207,14 +207,7 @@ fn labelled(page: &mut Page, label: &str, text: &str) {
 }
 
 fn undo(step: &Step) -> Option<String> {
-    Some(match &step.undo {
-        Undo::Patch { .. } => "the reverse change, if nobody changed it since".into(),
-        Undo::Delete => "deleted again, if it is still as it was made".into(),
-        Undo::Restore => "what was there is put back".into(),
-        Undo::Reverse => "the opposite".into(),
-        Undo::Impossible { because } => format!("none: {}", safe::line(because)),
-        Undo::Nothing { .. } => return None,
-    })
+    step.undo.told().map(|text| safe::line(&text))
 }
 
 pub fn plan_markdown(plan: &Plan) -> String {
