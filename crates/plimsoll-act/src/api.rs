@@ -3,10 +3,10 @@
 //! What was there is kept in a file of the session; of a Secret the copy stays in the cluster, under
 //! another name, so that no credential comes to lie anywhere it did not lie before.
 
-mod ask;
 mod keep;
 mod lease;
 mod rights;
+mod verbs;
 
 use std::path::PathBuf;
 
@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 
 use crate::make::{self, Reads};
 use crate::target::{Kept, Sight, Standing, Target, Trouble};
-pub use ask::Api;
 pub use lease::{Held, Lease};
 pub use rights::missing_rights;
+pub use verbs::Api;
 
 /// Who the server writes down as the one who changed something.
 pub const MANAGER: &str = "plimsoll";

@@ -143,10 +143,11 @@ impl ApproveTarget<'_> {
 }
 
 fn trouble(refusal: Refusal) -> Trouble {
+    let why = refusal.to_string();
     match refusal.code {
-        Some(409) => Trouble::Stale(refusal.why),
-        Some(401 | 403) => Trouble::Refused(refusal.why),
-        Some(400..=499) => Trouble::Failed(refusal.why),
-        _ => Trouble::Lost(refusal.why),
+        Some(409) => Trouble::Stale(why),
+        Some(401 | 403) => Trouble::Refused(why),
+        Some(400..=499) => Trouble::Failed(why),
+        _ => Trouble::Lost(why),
     }
 }

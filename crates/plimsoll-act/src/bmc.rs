@@ -3,13 +3,10 @@
 
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use plimsoll_bmc::{Hand, Machine, Patience, Secret, Switch, Target as Address, Unchanged};
+use plimsoll_bmc::{Hand, HostBmc, Machine, Patience, Switch, Target as Address, Unchanged};
 use plimsoll_model::plan::{Action, Power, Step, sha256};
 use plimsoll_model::{EntityId, Time};
 use plimsoll_repair::resource;
-use serde_json::Value;
 
 use crate::api::Api;
 use crate::target::{Kept, Sight, Standing, Target, Trouble};
@@ -127,26 +124,11 @@ pub fn bmc_of_cluster(api: &Api, host: &str) -> Result<Option<Address>, Trouble>
         }
     };
     let Some(found) = of("BareMetalHost", host)? else { return Ok(None) };
-    let text = |path: &str| found.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    let (address, named) = (text("/spec/bmc/address"), text("/spec/bmc/credentialsName"));
-    if address.is_empty() || named.is_empty() {
+    let Some(bmc) = HostBmc::of(&found).filter(|bmc| !bmc.credentials.is_empty()) else {
         return Ok(None);
-    }
-    let secret = of("Secret", named)?.unwrap_or_default();
-    let value = |key: &str| {
-        let bytes = STANDARD.decode(secret["data"][key].as_str()?).ok()?;
-        let text = String::from_utf8(bytes).ok()?;
-        Some(text.trim_end_matches('\n').to_string()).filter(|text| !text.is_empty())
     };
-    Ok(Some(Address {
-        name: host.into(),
-        address: address.into(),
-        username: value("username"),
-        password: value("password").map(Secret::new),
-        verify: found.pointer("/spec/bmc/disableCertificateVerification") != Some(&true.into()),
-        more_ca_pem: None,
-        ca_pem: None,
-    }))
+    let secret = of("Secret", &bmc.credentials)?;
+    Ok(Some(bmc.target(secret.as_ref())))
 }
 
 fn switch(to: Power) -> Switch {

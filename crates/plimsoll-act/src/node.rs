@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use plimsoll_live::Node;
-use plimsoll_model::plan::{Action, Content, Step, UnitVerb, sha256};
+use plimsoll_model::plan::{Action, Content, LOCALHOST_MAKER, Step, sha256};
 use serde_json::Value;
 
-use crate::make::{self, LOCALHOST_KUBECONFIG, LOCALHOST_MAKER, Made, Reads};
+use crate::make::{self, LOCALHOST_KUBECONFIG, Made, Reads};
 use crate::target::{Kept, Sight, Target, Trouble};
 use answer::Answer;
 
@@ -179,14 +179,6 @@ fn plain_paths(paths: &[String]) -> Result<Vec<&str>, Trouble> {
     paths.iter().map(|path| plain_path(path, true).map(|()| path.as_str())).collect()
 }
 
-fn verb(verb: UnitVerb) -> &'static str {
-    match verb {
-        UnitVerb::Start => "start",
-        UnitVerb::Stop => "stop",
-        UnitVerb::Restart => "restart",
-    }
-}
-
 fn foreign() -> Trouble {
     Trouble::Failed("this is nothing that is done on a node".into())
 }
@@ -266,10 +258,10 @@ impl Target for NodeTarget<'_> {
                 drop(answer);
                 Ok(format!("{}: put aside", self.name))
             }
-            Action::Unit { unit, verb: wanted } => {
+            Action::Unit { unit, verb } => {
                 plain_unit(unit)?;
                 self.runs()?;
-                let answer = self.ask(step, "change-unit", &[verb(*wanted), unit], &[])?;
+                let answer = self.ask(step, "change-unit", &[verb.word(), unit], &[])?;
                 let state = answer.unit.unwrap_or_default();
                 Ok(format!("{}: {unit} is {}", self.name, state.active))
             }

@@ -11,23 +11,13 @@ use kube::Client;
 use plimsoll_model::plan::Signer;
 use plimsoll_model::{Time, clip};
 use plimsoll_probe::{Bundle, Outcome, TlsProbe, Trust};
-use plimsoll_repair::request::{Inventory, Serving, is_pending, judge, wave};
+use plimsoll_repair::is_plain_name;
+use plimsoll_repair::request::{Inventory, NODES, Serving, VOUCHERS, is_pending, judge, wave};
 use serde_json::{Value, json};
 
 use crate::ask::{Refusal, ask, get, list};
 
 const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-/// Path, group, plural, and what it is called where it cannot be read.
-const VOUCHERS: [(&str, &str, &str, &str); 3] = [
-    ("/apis/machine.openshift.io/v1beta1/machines", "machine.openshift.io", "machines", "Machines"),
-    ("/apis/metal3.io/v1alpha1/baremetalhosts", "metal3.io", "baremetalhosts", "BareMetalHosts"),
-    (
-        "/apis/config.openshift.io/v1/infrastructures",
-        "config.openshift.io",
-        "infrastructures",
-        "Infrastructures",
-    ),
-];
 
 /// Every request of a kubelet, decided or not: what `judge_all` wants to see.
 pub async fn all(client: &Client) -> Result<Vec<Value>, Refusal> {
@@ -47,17 +37,18 @@ pub async fn pending(client: &Client) -> Result<Vec<Value>, Refusal> {
 /// nothing; one that may not be read is a gap.
 pub async fn inventory(client: &Client) -> Result<Inventory, Refusal> {
     let mut inventory = Inventory::default();
-    for node in list(client, "/api/v1/nodes").await? {
-        inventory.add("core", "nodes", &node);
-    }
-    inventory.all_nodes = true;
-    for (path, group, plural, called) in VOUCHERS {
-        match list(client, path).await {
-            Ok(found) => found.iter().for_each(|object| inventory.add(group, plural, object)),
+    for voucher in VOUCHERS {
+        match list(client, &voucher.path()).await {
+            Ok(found) => {
+                found.iter().for_each(|one| inventory.add(voucher.group, voucher.plural, one));
+            }
+            // Every cluster has Nodes, and who is there is never guessed.
+            Err(refusal) if voucher == NODES => return Err(refusal),
             Err(refusal) if refusal.code == Some(404) => {}
-            Err(refusal) => inventory.gaps.push(format!("{called}: {refusal}")),
+            Err(refusal) => inventory.gaps.push(format!("{}: {refusal}", voucher.called)),
         }
     }
+    inventory.all_nodes = true;
     Ok(inventory)
 }
 
@@ -119,7 +110,7 @@ pub async fn approve(
 ) -> Result<(), Refusal> {
     let refused = |why: &str| Err(Refusal { code: None, why: why.into() });
     let text = |pointer: &str| request.pointer(pointer).and_then(Value::as_str);
-    let Some(name) = text("/metadata/name").filter(|name| is_plain(name)) else {
+    let Some(name) = text("/metadata/name").filter(|name| is_plain_name(name)) else {
         return refused("the request has no name");
     };
     if text("/metadata/uid").is_none() || text("/metadata/resourceVersion").is_none() {
@@ -145,16 +136,10 @@ pub async fn approve(
 
 /// Whether the signer gave its certificate. Approved is not issued.
 pub async fn is_issued(client: &Client, name: &str) -> Result<bool, Refusal> {
-    if !is_plain(name) {
+    if !is_plain_name(name) {
         return Ok(false);
     }
     let request = get(client, &format!("{REQUESTS}/{name}")).await?;
     let certificate = request.pointer("/status/certificate").and_then(Value::as_str);
     Ok(certificate.is_some_and(|text| !text.is_empty()))
-}
-
-/// Fit to stand in a path.
-fn is_plain(name: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
-    !name.is_empty() && name != "." && name != ".." && name.bytes().all(plain)
 }

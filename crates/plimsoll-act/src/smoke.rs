@@ -98,7 +98,7 @@ impl Smoke {
             if Instant::now() >= until {
                 let why = match seen {
                     Ok(_) => self.why_not(client).await,
-                    Err(refusal) => refusal.why,
+                    Err(refusal) => refusal.to_string(),
                 };
                 return Err(format!("it did not run within {} s: {why}", limit.as_secs()));
             }
@@ -111,7 +111,7 @@ impl Smoke {
         let pods = match pods {
             Ok(pods) if pods.is_empty() => return "no pod was made for it".into(),
             Ok(pods) => pods,
-            Err(refusal) => return refusal.why,
+            Err(refusal) => return refusal.to_string(),
         };
         let said = pods.iter().flat_map(|pod| {
             let waiting = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
@@ -134,7 +134,7 @@ impl Smoke {
             match ask(client, Method::DELETE, path, None).await {
                 Ok(_) => {}
                 Err(refusal) if matches!(refusal.code, Some(404 | 409)) => {}
-                Err(refusal) => return Err(self.left(&refusal.why)),
+                Err(refusal) => return Err(self.left(&refusal.to_string())),
             }
         }
         let until = Instant::now() + limit;

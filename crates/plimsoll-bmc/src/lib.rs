@@ -9,6 +9,7 @@ mod client;
 mod documents;
 mod gather;
 mod hand;
+mod host;
 mod inventory;
 mod logs;
 #[cfg(feature = "mock")]
@@ -35,6 +36,7 @@ use crate::gather::Gathering;
 pub use address::{Endpoint, Transport};
 pub use documents::{Adapter, Documents, Media, Unit};
 pub use hand::{Hand, Machine, Switch, Unchanged};
+pub use host::HostBmc;
 pub use inventory::inventory;
 pub use reading::*;
 pub use siblings::{Difference, differences};

@@ -1,6 +1,8 @@
 //! A repair as a file that a person can read and trust: `plimsoll.plan/v1`. Nothing in it is secret:
 //! where a step writes a credential, the plan says what it is made of and who makes it.
 
+mod hindrance;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,25 +10,67 @@ use sha2::{Digest, Sha256};
 
 use crate::diagnosis::{Cluster, Confidence, StateRef};
 use crate::{EntityId, Evidence, Time};
+pub use hindrance::Hindrance;
 
 pub const PLAN_SCHEMA: &str = "plimsoll.plan/v1";
 
 /// From here on somebody types the name of what is touched.
 pub const TYPED_FROM: u8 = 3;
 
-/// Who makes what no plan may hold, by the names that packs give. Sorted.
-pub const MAKERS: [&str; 10] = [
-    "bootstrap-kubeconfig",
-    "chrony-machine-config",
-    "localhost-kubeconfig",
-    "machine-config-of-node",
-    "mcs-ca-configmap",
-    "mcs-ca-secret",
-    "mcs-root-ca-configmap",
-    "mcs-tls-secret",
-    "mcs-tls-secret-from-backup",
-    "pointer-ignition",
+/// Minutes; longer than this no rule stays broken.
+pub const LONGEST_BREAK: u64 = 60;
+
+/// Who copies the administrator's kubeconfig of a node, on that node.
+pub const LOCALHOST_MAKER: &str = "localhost-kubeconfig";
+
+/// Who makes what no plan may hold. A private key is made for one Secret: whoever may read another place
+/// must not find it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Maker {
+    /// As packs name it.
+    pub name: &'static str,
+    /// Where it may be written: `Kind/namespace/name` or a file of a node; `*` at its end is any rest.
+    pub place: &'static str,
+}
+
+/// Sorted by name.
+pub const MAKERS: &[Maker] = &[
+    Maker { name: "bootstrap-kubeconfig", place: "/etc/kubernetes/kubeconfig" },
+    Maker { name: "chrony-machine-config", place: "MachineConfig/*" },
+    Maker { name: LOCALHOST_MAKER, place: "/var/lib/kubelet/kubeconfig" },
+    Maker { name: "machine-config-of-node", place: "MachineConfig/rendered-*" },
+    Maker {
+        name: "mcs-ca-configmap",
+        place: "ConfigMap/openshift-machine-config-operator/machine-config-server-ca",
+    },
+    Maker {
+        name: "mcs-ca-secret",
+        place: "Secret/openshift-machine-config-operator/machine-config-server-ca",
+    },
+    Maker { name: "mcs-root-ca-configmap", place: "ConfigMap/kube-system/root-ca" },
+    Maker {
+        name: "mcs-tls-secret",
+        place: "Secret/openshift-machine-config-operator/machine-config-server-tls",
+    },
+    Maker {
+        name: "mcs-tls-secret-from-backup",
+        place: "Secret/openshift-machine-config-operator/machine-config-server-tls",
+    },
+    Maker { name: "pointer-ignition", place: "Secret/openshift-machine-api/*" },
 ];
+
+impl Maker {
+    pub fn named(name: &str) -> Option<&'static Self> {
+        MAKERS.iter().find(|maker| maker.name == name)
+    }
+
+    pub fn may_write(&self, place: &str) -> bool {
+        match self.place.strip_suffix('*') {
+            Some(begin) => place.starts_with(begin),
+            None => place == self.place,
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
@@ -63,7 +107,7 @@ pub struct Plan {
     pub none: Option<String>,
     /// Why it cannot be carried out as it is; what a person does by hand is no reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hindrances: Vec<String>,
+    pub hindrances: Vec<Hindrance>,
     /// How a person sees that it is mended.
     pub verify: Vec<Verification>,
     /// What must not be done here, and why.
@@ -242,6 +286,17 @@ pub enum UnitVerb {
     Restart,
 }
 
+impl UnitVerb {
+    /// As `systemctl` takes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            UnitVerb::Start => "start",
+            UnitVerb::Stop => "stop",
+            UnitVerb::Restart => "restart",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Power {
@@ -265,6 +320,20 @@ pub enum Undo {
     Nothing { because: String },
     /// It cannot be taken back.
     Impossible { because: String },
+}
+
+impl Undo {
+    /// In words; `None` where there is nothing to take back.
+    pub fn told(&self) -> Option<String> {
+        Some(match self {
+            Undo::Patch { .. } => "the reverse change, if nobody changed it since".into(),
+            Undo::Delete => "deleted again, if it is still as it was made".into(),
+            Undo::Restore => "what was there is put back".into(),
+            Undo::Reverse => "the opposite".into(),
+            Undo::Impossible { because } => format!("none: {because}"),
+            Undo::Nothing { .. } => return None,
+        })
+    }
 }
 
 /// What must be true of a thing, in the language of the packs.

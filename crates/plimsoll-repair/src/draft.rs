@@ -15,7 +15,9 @@ use plimsoll_engine::Pack;
 use plimsoll_engine::pack::RepairRule;
 use plimsoll_model::FactBase;
 use plimsoll_model::diagnosis::{Diagnosis, Repair, Root, StateRef};
-use plimsoll_model::plan::{Action, PLAN_SCHEMA, Plan, Reason, Step, Target, Verification};
+use plimsoll_model::plan::{
+    Action, Hindrance, PLAN_SCHEMA, Plan, Reason, Step, Target, Verification,
+};
 
 pub use asked::asks;
 pub(crate) use verbs::{permissions, undo};
@@ -157,7 +159,7 @@ fn written(
     for step in &rule.steps {
         match writer.steps(step) {
             Ok(found) => drafted.extend(found),
-            Err(why) => hindrances.push(why),
+            Err(why) => hindrances.push(Hindrance::of_all(why)),
         }
     }
     once_each(&mut drafted);
@@ -191,13 +193,13 @@ fn written(
 }
 
 /// The steps in their order, and what speaks against carrying them out today.
-fn numbered(drafted: Vec<Drafted>, hindrances: &mut Vec<String>) -> Vec<Step> {
+fn numbered(drafted: Vec<Drafted>, hindrances: &mut Vec<Hindrance>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut lacking = BTreeSet::new();
     for (number, Drafted { step, lacks, unmet }) in (1..).zip(drafted) {
         // What an earlier step does may bring it about.
         if !steps.iter().any(|step| acts(&step.action)) {
-            let not_now = |why: String| format!("step {number}: not met now: {why}");
+            let not_now = |why: String| Hindrance::of_step(number, format!("not met now: {why}"));
             hindrances.extend(unmet.into_iter().map(not_now));
         }
         lacking.extend(lacks);
@@ -205,7 +207,8 @@ fn numbered(drafted: Vec<Drafted>, hindrances: &mut Vec<String>) -> Vec<Step> {
     }
     if !lacking.is_empty() {
         let all: Vec<String> = lacking.iter().map(|key| format!("--set {key}=VALUE")).collect();
-        hindrances.push(format!("only you know it: give {}", all.join(" ")));
+        let why = format!("only you know it: give {}", all.join(" "));
+        hindrances.push(Hindrance::of_all(why));
     }
     steps
 }

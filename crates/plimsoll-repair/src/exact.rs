@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use json_patch::{AddOperation, PatchOperation, RemoveOperation, ReplaceOperation, TestOperation};
 use plimsoll_model::EntityId;
-use plimsoll_model::plan::{Action, Content, Object, Plan, Step, Target, Undo, sha256};
+use plimsoll_model::plan::{Action, Content, Hindrance, Object, Plan, Step, Target, Undo, sha256};
 use serde_json::Value;
 
 use crate::draft::permissions;
@@ -24,7 +24,7 @@ pub fn exact(mut plan: Plan, observed: &Observed) -> Plan {
     let mut current: Observed = observed.clone();
     for step in &mut plan.steps {
         if let Err(why) = exact_step(step, observed, &mut current) {
-            hindrances.push(format!("step {}: {why}", step.number));
+            hindrances.push(Hindrance::of_step(step.number, why));
         }
     }
     hindrances.dedup();

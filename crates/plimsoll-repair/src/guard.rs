@@ -6,6 +6,7 @@
 mod etcd;
 mod files;
 mod hosts;
+mod keys;
 mod objects;
 mod order;
 
@@ -40,6 +41,7 @@ pub struct Scene<'s> {
 type Guard = fn(&Scene) -> Vec<String>;
 
 const GUARDS: &[(&str, Guard)] = &[
+    ("object", objects::objects_are_what_they_are_called),
     ("order", order::lower_layer_first),
     ("rollout", order::not_during_a_rollout),
     ("quorum", etcd::quorum_survives),
@@ -57,6 +59,7 @@ const GUARDS: &[(&str, Guard)] = &[
     ("host", hosts::no_host_for_anothers_sake),
     ("serial", hosts::strangers_by_serial),
     ("file", files::only_known_files),
+    ("key", keys::keys_go_where_they_belong),
     ("identity", files::no_admin_for_a_kubelet),
 ];
 
@@ -74,6 +77,8 @@ pub fn watching<'a>(
     let acts = !matches!(action, Action::Hand { .. } | Action::Wait);
     let changes = matches!(action, Action::Patch { .. } | Action::Fill { .. } | Action::Delete);
     let may_speak = move |guard: &'static str| match guard {
+        // It judges paths and names, of which nothing is known in advance.
+        "object" => false,
         "order" | "rollout" => acts && blast > 1,
         "quorum" => {
             of_node
@@ -94,6 +99,7 @@ pub fn watching<'a>(
         "host" => kind == "BareMetalHost" || matches!(target, Target::Bmc { .. }),
         "serial" => matches!(action, Action::Power { .. }),
         "file" => of_node,
+        "key" => keys::is_made(action),
         "identity" => matches!(action, Action::WriteFile { .. }),
         _ => acts,
     };

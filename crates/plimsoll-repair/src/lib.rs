@@ -18,5 +18,5 @@ pub use draft::{
 };
 pub use exact::{Observed, applied, decision, exact, filled_since, grounded, patched, reverse};
 pub use outcome::{Judged, judge, would_show};
-pub use resource::resource;
+pub use resource::{is_plain_name, resource};
 pub use told::told;

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::expected::is_node_name;
 use decoded::{Asked, Signature};
-pub use inventory::{Addresses, Host, Inventory, Machine, Node, Serving};
+pub use inventory::{Addresses, Host, Inventory, Machine, NODES, Node, Serving, VOUCHERS, Voucher};
 use rule::Rule;
 
 pub const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";

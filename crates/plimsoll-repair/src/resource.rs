@@ -57,3 +57,65 @@ pub fn resource(entity: &EntityId) -> Option<Object> {
         decision: None,
     })
 }
+
+/// Why an object is not what its kind and name say. Guards judge by the kind, and a request goes by the
+/// path: a plan is a file, and may have been written to tell the two different things.
+pub fn misfit(object: &Object) -> Option<String> {
+    let Some(known) = resource(&object.entity()) else {
+        return Some(format!("{} is no kind that plans touch", object.kind));
+    };
+    if (&known.group, &known.version, &known.plural)
+        != (&object.group, &object.version, &object.plural)
+    {
+        let Object { group, version, plural, kind, .. } = object;
+        return Some(format!("'{plural}' of '{group}/{version}' is not where a {kind} is"));
+    }
+    let mut names = object.namespace.iter().chain([&object.name]);
+    names.find(|name| !is_plain_name(name)).map(|name| format!("'{name}' is no name of an object"))
+}
+
+/// Fit to stand in a path: it leads to nothing but itself.
+pub fn is_plain_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
+    !name.is_empty() && name != "." && name != ".." && name.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret() -> Object {
+        resource(&EntityId::namespaced("Secret", "openshift-config", "pull-secret")).unwrap()
+    }
+
+    #[test]
+    fn every_kind_is_where_it_is() {
+        for (kind, ..) in KINDS {
+            let object = resource(&EntityId::cluster_scoped(kind, "a")).unwrap();
+            assert_eq!(misfit(&object), None, "{kind}");
+        }
+        assert_eq!(misfit(&secret()), None);
+    }
+
+    #[test]
+    fn a_secret_that_calls_itself_otherwise_is_found() {
+        let renamed = Object { kind: "ConfigMap".into(), ..secret() };
+        let said = misfit(&renamed).unwrap();
+        assert_eq!(said, "'secrets' of '/v1' is not where a ConfigMap is");
+        let of_another = Object { group: "example.com".into(), ..secret() };
+        assert!(misfit(&of_another).is_some());
+        let older = Object { version: "v1beta1".into(), ..secret() };
+        assert!(misfit(&older).is_some());
+        let unknown = Object { kind: "Lease".into(), ..secret() };
+        assert_eq!(misfit(&unknown).unwrap(), "Lease is no kind that plans touch");
+    }
+
+    #[test]
+    fn a_name_leads_to_nothing_else() {
+        for name in ["", "..", "a/status", "a?x=", "a#", "%2e%2e", "a b"] {
+            assert!(misfit(&Object { name: name.into(), ..secret() }).is_some(), "{name}");
+            let space = Some(name.to_string());
+            assert!(misfit(&Object { namespace: space, ..secret() }).is_some(), "{name}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use plimsoll_engine::pack::{ConditionRule, ContentRule, RepairRule, StepRule, Ve
 use plimsoll_engine::{Pack, summary};
 use plimsoll_model::EntityId;
 use plimsoll_model::knowledge::{FailureMode, RepairInfo, StepInfo};
-use plimsoll_model::plan::{Action, Content, Object, Target, Undo};
+use plimsoll_model::plan::{Action, Content, Object, Target};
 use serde_json::Value;
 
 use crate::{draft, guard, resource};
@@ -80,21 +80,10 @@ fn of_step(rule: &StepRule) -> StepInfo {
         only_if: conditions(&rule.require),
         not_if: conditions(&rule.unless),
         then,
-        undo: if by_hand { None } else { taken_back(&draft::undo(&action, &target)) },
+        undo: if by_hand { None } else { draft::undo(&action, &target).told() },
         commands: commands.iter().map(|line| summary::in_general(line)).collect(),
         minutes: rule.minutes,
     }
-}
-
-fn taken_back(undo: &Undo) -> Option<String> {
-    Some(match undo {
-        Undo::Patch { .. } => "the reverse change, if nobody changed it since".into(),
-        Undo::Delete => "deleted again, if it is still as it was made".into(),
-        Undo::Restore => "what was there is put back".into(),
-        Undo::Reverse => "the opposite".into(),
-        Undo::Impossible { because } => format!("none: {because}"),
-        Undo::Nothing { .. } => return None,
-    })
 }
 
 /// The step as a plan has it, with `<name>` for what it fills in.

@@ -2,7 +2,7 @@
 
 use plimsoll_model::Evidence;
 use plimsoll_model::diagnosis::StateRef;
-use plimsoll_model::plan::{Action, Condition, Plan, Rehearsal, Step, TYPED_FROM, Target, Undo};
+use plimsoll_model::plan::{Action, Condition, Plan, Rehearsal, Step, TYPED_FROM, Target};
 
 use crate::text::page::{CAREFUL, Page, STRONG};
 use crate::{TextOptions, safe, text, words};
@@ -59,7 +59,7 @@ pub fn plan_text(plan: &Plan, options: &TextOptions) -> String {
         page.blank();
         page.heading(CAREFUL, "It cannot be carried out as it is:", 1);
         for why in &plan.hindrances {
-            page.item(&safe::line(why), LINES);
+            page.item(&safe::line(&why.to_string()), LINES);
         }
     }
     page.blank();
@@ -136,8 +136,8 @@ fn level(step: &Step) -> String {
 
 /// What speaks against this step today.
 fn against<'p>(plan: &'p Plan, step: &Step) -> Vec<&'p str> {
-    let mark = format!("step {}: ", step.number);
-    plan.hindrances.iter().filter_map(|why| why.strip_prefix(&mark)).collect()
+    let of_it = plan.hindrances.iter().filter(|one| one.step == Some(step.number));
+    of_it.map(|one| one.why.as_str()).collect()
 }
 
 /// What is typed before it is done.
@@ -207,14 +207,7 @@ fn labelled(page: &mut Page, label: &str, text: &str) {
 }
 
 fn undo(step: &Step) -> Option<String> {
-    Some(match &step.undo {
-        Undo::Patch { .. } => "the reverse change, if nobody changed it since".into(),
-        Undo::Delete => "deleted again, if it is still as it was made".into(),
-        Undo::Restore => "what was there is put back".into(),
-        Undo::Reverse => "the opposite".into(),
-        Undo::Impossible { because } => format!("none: {}", safe::line(because)),
-        Undo::Nothing { .. } => return None,
-    })
+    step.undo.told().map(|text| safe::line(&text))
 }
 
 pub fn plan_markdown(plan: &Plan) -> String {
@@ -248,7 +241,7 @@ pub fn plan_markdown(plan: &Plan) -> String {
         out += &format!("**Escalate.** {}\n\n", md(escalate));
     }
     for why in &plan.hindrances {
-        out += &format!("**Hindrance.** {}\n\n", md(why));
+        out += &format!("**Hindrance.** {}\n\n", md(&why.to_string()));
     }
     out + &format!("Plan `{}`\n", plan.digest)
 }

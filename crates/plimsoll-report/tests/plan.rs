@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "times and names that are written here")]
 
 use plimsoll_model::Time;
-use plimsoll_model::plan::{Action, PLAN_SCHEMA, Plan};
+use plimsoll_model::plan::{Action, Hindrance, PLAN_SCHEMA, Plan};
 use plimsoll_model::session::{Entry, Event, Outcome, SESSION_SCHEMA, Session};
 use plimsoll_report::{
     TextOptions, json, plan_markdown, plan_text, session_markdown, session_text,
@@ -147,7 +147,7 @@ fn a_command_is_one_line_however_long_it_is() {
 #[test]
 fn what_speaks_against_a_step_stands_at_it_and_at_the_end() {
     let mut plan = plan();
-    plan.hindrances = vec!["step 2: not met now: the pool is updated".into()];
+    plan.hindrances = vec![Hindrance::of_step(2, "not met now: the pool is updated")];
     let shown = plan_text(&plan, &TextOptions::default());
     let (steps, end) = shown.split_once("It cannot be carried out").unwrap();
     assert!(steps.contains("   not met now: the pool is updated"), "{shown}");

@@ -62,14 +62,14 @@ fn root(repair: &str) -> Root {
 fn each_is_refused_by_its_guard() {
     let file = PackFile { path: "dangerous/repair.yaml".into(), text: RECIPES.into() };
     let pack = Pack::load(&[file]).unwrap();
-    assert!(pack.repairs.len() >= 33);
+    assert!(pack.repairs.len() >= 38);
     let mut clusters: BTreeMap<String, (FactBase, Diagnosis)> = BTreeMap::new();
     for recipe in &pack.repairs {
         let (base, diagnosis) =
             clusters.entry(recipe.title.clone()).or_insert_with(|| examined(&recipe.title));
         let root = root(&recipe.id);
         let plan = draft(&pack, base, diagnosis, &root, &BTreeMap::new()).unwrap();
-        assert_eq!(plan.hindrances, Vec::<String>::new(), "{}", recipe.id);
+        assert!(plan.hindrances.is_empty(), "{}: {:?}", recipe.id, plan.hindrances);
         assert!(!plan.steps.is_empty(), "{}", recipe.id);
         let guard = recipe.source.split(' ').nth(1).unwrap();
         let found: Vec<_> = plan

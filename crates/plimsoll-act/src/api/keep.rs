@@ -10,12 +10,9 @@ use plimsoll_model::plan::{Object, Step, sha256};
 use serde_json::{Value, json};
 
 use super::{ApiTarget, identify};
+use crate::bookkeeping::without_bookkeeping;
 use crate::journal::private;
 use crate::target::{Kept, Trouble};
-
-/// Bookkeeping of the server, which no copy brings back.
-const OF_THE_SERVER: [&str; 6] =
-    ["resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink"];
 
 /// On the copy of a Secret: of what, of which type, and in which session.
 const KEPT_OF: &str = "plimsoll.io/kept-of";
@@ -162,12 +159,6 @@ fn is_the_same(now: &Value, kept: &Value) -> bool {
         object
     };
     content(now) == content(kept)
-}
-
-fn without_bookkeeping(object: &mut Value) {
-    if let Some(metadata) = object["metadata"].as_object_mut() {
-        metadata.retain(|key, _| !OF_THE_SERVER.contains(&key.as_str()));
-    }
 }
 
 fn put(

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_administrators_kubeconfig_is_made_for_nobody() {
-        let made = make(super::super::LOCALHOST_MAKER, &json!({}), &cluster());
+        let made = make(plimsoll_model::plan::LOCALHOST_MAKER, &json!({}), &cluster());
         assert!(matches!(made, Err(Trouble::Refused(_))));
     }
 }

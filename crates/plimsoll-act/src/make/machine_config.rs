@@ -3,14 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{Made, Reads, failed, get, input};
+use crate::bookkeeping::without_bookkeeping;
 use crate::target::Trouble;
 
 /// Where a node has it: as the machine-config server sent it, and as its daemon runs it.
 const COPIES: [&str; 2] =
     ["/etc/mcs-machine-config-content.json", "/etc/machine-config-daemon/currentconfig"];
-/// What the API server gives, and nobody else.
-const GIVEN: [&str; 6] =
-    ["resourceVersion", "uid", "creationTimestamp", "managedFields", "generation", "selfLink"];
 
 pub fn of_node(inputs: &Value, reads: &dyn Reads) -> Result<Made, Trouble> {
     let (node, name) = (input(inputs, "node")?, input(inputs, "name")?);
@@ -24,10 +22,10 @@ pub fn of_node(inputs: &Value, reads: &dyn Reads) -> Result<Made, Trouble> {
     if uid.is_empty() {
         return Err(failed(format!("MachineConfigPool/{pool} tells no uid")));
     }
+    without_bookkeeping(&mut config);
     let Some(metadata) = config["metadata"].as_object_mut() else {
         return Err(failed(format!("the copy on {node} has no metadata")));
     };
-    metadata.retain(|key, _| !GIVEN.contains(&key.as_str()));
     own(metadata, &pool, uid);
     if let Some(map) = config.as_object_mut() {
         map.remove("status");

@@ -4,7 +4,8 @@
 LC_ALL=C
 export LC_ALL
 umask 077
-verb=$1 root=${2:-${PLIMSOLL_ROOT:-}} session=$3 step=$4
+# Where it works is said by whoever asks, and by nothing that is set on the node.
+verb=$1 root=$2 session=$3 step=$4
 shift 4
 home=$root/var/lib/plimsoll/$session/$step
 kept=$home/kept

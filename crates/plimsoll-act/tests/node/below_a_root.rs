@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use plimsoll_act::{LOCALHOST_MAKER, NodeTarget, Standing, Target, Trouble, read_file};
+use plimsoll_act::{NodeTarget, Standing, Target, Trouble, read_file};
 use plimsoll_live::Node;
-use plimsoll_model::plan::{Action, Content, UnitVerb, sha256};
+use plimsoll_model::plan::{Action, Content, LOCALHOST_MAKER, UnitVerb, sha256};
 use serde_json::json;
 use tempfile::tempdir;
 

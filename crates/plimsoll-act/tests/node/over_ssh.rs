@@ -37,6 +37,14 @@ case $1 in
     echo active > "$state"; echo run >> "$PLIMSOLL_ROOT/runs" ;;
 esac"#;
 
+/// A shell on a node whose root is a folder: of what is asked (how many words, the verb, the root, and so on,
+/// a line each), the root is replaced.
+const SHELL: &str = r#"{
+  for one in count verb; do IFS= read -r line; printf '%s\n' "$line"; done
+  IFS= read -r line; printf '%s\n' "${line:-$PLIMSOLL_ROOT}"
+  exec cat
+} | exec /bin/sh "$@""#;
+
 fn start(folder: &Path) -> Running {
     real("apt.sh", &["openssh-server", "openssh-client"]).unwrap();
     let at = |name: &str| folder.join(name);
@@ -68,6 +76,7 @@ fn start(folder: &Path) -> Running {
     let ssh = format!("exec /usr/bin/ssh -F {} \"$@\"", show(at("ssh_config")));
     script(&at("bin/ssh"), &ssh);
     script(&at("remote/sudo"), "exit 1");
+    script(&at("remote/sh"), SHELL);
     script(&at("remote/systemctl"), SYSTEMCTL);
     let answers = || {
         let mut ssh = Command::new(at("bin/ssh"));

@@ -215,7 +215,7 @@ pub fn plan() -> Plan {
         objects().into_iter().map(|(id, value)| (id, Some(value))).collect();
     observed.insert(EntityId::cluster_scoped("MachineConfig", "rendered-worker-1"), None);
     let plan = exact(plan, &observed);
-    assert_eq!(plan.hindrances, Vec::<String>::new());
+    assert!(plan.hindrances.is_empty(), "{:?}", plan.hindrances);
     plan
 }
 

@@ -53,17 +53,30 @@ pub fn derive(snapshot: &Snapshot, lists: &Lists, base: &mut FactBase) {
             entity.derive("exists", false, vec![at]);
         }
     }
-    let sets = base.entities.keys().filter(|id| id.kind == "MachineSet").count();
-    if sets > 0 || lists.prove("machine.openshift.io", "machinesets", Some("openshift-machine-api"))
-    {
-        let cluster = base.entities.entry(EntityId::cluster()).or_default();
-        cluster.derive("machineSets", sets, Vec::new());
-    }
+    machine_sets(lists, base);
     // Of what was collected, not of the cluster: there is no place to cite.
     let cluster = base.entities.entry(EntityId::cluster()).or_default();
     cluster.derive("lists", Value::Map(lists.namespaces()), Vec::new());
     // There is always one; without its file nothing is known of it.
     base.entities.entry(EntityId::cluster_scoped("Infrastructure", "cluster")).or_default();
+}
+
+fn machine_sets(lists: &Lists, base: &mut FactBase) {
+    let sets = base.entities.iter().filter(|(id, _)| id.kind == "MachineSet");
+    let given: Vec<Option<String>> =
+        sets.map(|(_, set)| set.facts.get("userDataSecret")?.text().map(str::to_string)).collect();
+    let count = given.len();
+    let namespace = Some("openshift-machine-api");
+    if count == 0 && !lists.prove("machine.openshift.io", "machinesets", namespace) {
+        return;
+    }
+    let cluster = base.entities.entry(EntityId::cluster()).or_default();
+    cluster.derive("machineSets", count, Vec::new());
+    // A set that does not tell may give any.
+    if let Some(given) = given.into_iter().collect::<Option<BTreeSet<String>>>() {
+        let given: Vec<String> = given.into_iter().collect();
+        cluster.derive("userDataSecrets", given, Vec::new());
+    }
 }
 
 /// The list file in which `name` does not stand.
@@ -87,5 +100,40 @@ pub fn list_evidence(
         pointer: Some("/items".into()),
         time: None,
         text: format!("the list has no {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(sets: &[Option<&str>], lists: &Lists) -> (Option<Value>, Option<Value>) {
+        let mut base = FactBase::default();
+        for (number, secret) in sets.iter().enumerate() {
+            let id = EntityId::cluster_scoped("MachineSet", &format!("set-{number}"));
+            let set = base.entities.entry(id).or_default();
+            if let Some(secret) = secret {
+                set.facts.insert("userDataSecret".into(), (*secret).into());
+            }
+        }
+        machine_sets(lists, &mut base);
+        let cluster = base.entities.remove(&EntityId::cluster()).unwrap_or_default();
+        let fact = |name: &str| cluster.facts.get(name).cloned();
+        (fact("machineSets"), fact("userDataSecrets"))
+    }
+
+    #[test]
+    fn what_new_machines_are_given_is_known_where_every_set_tells() {
+        let nothing = Lists::default();
+        let (managed, own) = (Some("worker-user-data-managed"), Some("worker-user-data"));
+        let both: Value = vec!["worker-user-data", "worker-user-data-managed"].into();
+        let told = given(&[managed, own, managed], &nothing);
+        assert_eq!(told, (Some(3_usize.into()), Some(both)));
+        assert_eq!(given(&[managed, None], &nothing), (Some(2_usize.into()), None));
+        assert_eq!(given(&[], &nothing), (None, None));
+        let group = "machine.openshift.io".to_string();
+        let listed = Lists(BTreeSet::from([(group, "machinesets".to_string(), None)]));
+        let none: Value = Vec::<String>::new().into();
+        assert_eq!(given(&[], &listed), (Some(0_usize.into()), Some(none)));
     }
 }

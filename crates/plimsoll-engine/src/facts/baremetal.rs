@@ -211,6 +211,13 @@ pub fn machine_set(object: &Object<'_>) -> Facts {
             entity.set(fact, count, object.cite(&["status", field], format!("{field}: {count}")));
         }
     }
+    // The same by two names: of bare metal, and of all other platforms.
+    for field in ["userData", "userDataSecret"] {
+        let path = ["spec", "template", "spec", "providerSpec", "value", field, "name"];
+        if let Some(secret) = object.text(&path) {
+            entity.set("userDataSecret", secret, object.cite_field(&path));
+        }
+    }
     set_time(object, &mut entity, &["metadata", "creationTimestamp"], "created");
     vec![(object.id("MachineSet"), entity)]
 }

@@ -72,7 +72,17 @@ fn resources() -> Vec<ResourceNeed> {
         need("metal3.io", "preprovisioningimages"),
         need("metal3.io", "provisionings"),
         dropping("machine.openshift.io", "machines", &["spec.providerSpec"]),
-        dropping("machine.openshift.io", "machinesets", &["spec.template"]),
+        dropping(
+            "machine.openshift.io",
+            "machinesets",
+            // Of vSphere: where a site has its machines.
+            &[
+                "spec.template.metadata",
+                "spec.template.spec.providerSpec.value.network",
+                "spec.template.spec.providerSpec.value.template",
+                "spec.template.spec.providerSpec.value.workspace",
+            ],
+        ),
         need("machine.openshift.io", "machinehealthchecks"),
         dropping("apps", "deployments", &["spec.template"]),
         dropping("apps", "daemonsets", &["spec.template"]),

@@ -2,7 +2,7 @@
 //! names one verb, and its texts name facts of the thing that is repaired.
 
 use plimsoll_model::diagnosis::DoneBy;
-use plimsoll_model::plan::{MAKERS, Power, Signer, UnitVerb};
+use plimsoll_model::plan::{LONGEST_BREAK, MAKERS, Maker, Power, Signer, UnitVerb};
 use plimsoll_yaml::{Kind, Node};
 use serde_json::{Map, Value};
 
@@ -14,8 +14,6 @@ use crate::summary;
 
 /// 0 read … 5 data or quorum.
 const MAX_BLAST: u64 = 5;
-/// Longer than this no rule stays broken.
-const LONGEST_BREAK: u64 = 60;
 const REPAIR_KEYS: &[&str] = &[
     "id",
     "title",
@@ -330,11 +328,8 @@ impl<'n> Loader<'n> {
                 VerbRule::Retire { node: node(self), paths: fields.texts(verb, &mut self.errors) }
             }
             "unit" => {
-                let verbs = [
-                    ("start", UnitVerb::Start),
-                    ("stop", UnitVerb::Stop),
-                    ("restart", UnitVerb::Restart),
-                ];
+                let verbs = [UnitVerb::Start, UnitVerb::Stop, UnitVerb::Restart];
+                let verbs = verbs.map(|verb| (verb.word(), verb));
                 let done = fields.word("verb", &verbs, &mut self.errors);
                 VerbRule::Unit {
                     unit: main(self),
@@ -358,8 +353,9 @@ impl<'n> Loader<'n> {
         match (fields.get("content"), fields.text("maker", &mut self.errors)) {
             (Some(content), None) => Some(ContentRule::Value(value(content))),
             (None, Some(maker)) => {
-                if !MAKERS.contains(&maker) {
-                    let message = format!("nobody makes '{maker}'; makers: {}", MAKERS.join(", "));
+                if Maker::named(maker).is_none() {
+                    let known: Vec<&str> = MAKERS.iter().map(|one| one.name).collect();
+                    let message = format!("nobody makes '{maker}'; makers: {}", known.join(", "));
                     self.errors.push(fields.at("maker", message));
                 }
                 Some(ContentRule::Maker {

@@ -3,25 +3,15 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use plimsoll_bmc::HostBmc;
 use plimsoll_disguise::Names;
 use serde_json::Value;
 
 use super::text_at;
 
-/// A host whose BMC can be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostSeen {
-    pub name: String,
-    pub namespace: String,
-    pub address: String,
-    /// The secret with its credentials.
-    pub credentials: String,
-    pub verify: bool,
-}
-
 #[derive(Clone, Debug, Default)]
 pub struct ClusterSeen {
-    pub hosts: Vec<HostSeen>,
+    pub hosts: Vec<HostBmc>,
     pub api_url: String,
     pub api_vips: Vec<String>,
     pub ingress_vips: Vec<String>,
@@ -39,7 +29,7 @@ impl ClusterSeen {
                 self.names.hosts.insert(name);
             }
             ("metal3.io", "baremetalhosts") => {
-                self.hosts.extend(host(object));
+                self.hosts.extend(HostBmc::of(object));
                 self.names.hosts.insert(name);
             }
             ("config.openshift.io", "infrastructures") => {
@@ -74,19 +64,6 @@ impl ClusterSeen {
             _ => {}
         }
     }
-}
-
-fn host(object: &Value) -> Option<HostSeen> {
-    let text = |pointer: &str| text_at(object, pointer);
-    let address = text("/spec/bmc/address");
-    let lax = object.pointer("/spec/bmc/disableCertificateVerification");
-    (!address.is_empty()).then(|| HostSeen {
-        name: text("/metadata/name"),
-        namespace: text("/metadata/namespace"),
-        credentials: text("/spec/bmc/credentialsName"),
-        verify: lax.and_then(Value::as_bool) != Some(true),
-        address,
-    })
 }
 
 fn vips(object: &Value, key: &str) -> Vec<String> {

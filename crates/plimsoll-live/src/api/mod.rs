@@ -18,10 +18,8 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use futures::{StreamExt, TryStreamExt};
-use plimsoll_bmc::{Secret, Target};
+use plimsoll_bmc::{HostBmc, Target};
 use plimsoll_model::snapshot::Needs;
 use serde_json::Value;
 
@@ -36,7 +34,7 @@ use crate::gaps::Gaps;
 use crate::node::Inside;
 use crate::probes::NodeAt;
 use ask::{Asker, Log};
-pub use cluster_seen::{ClusterSeen, HostSeen};
+pub use cluster_seen::ClusterSeen;
 use health::Health;
 use logs::PodSeen;
 use plan::Want;
@@ -171,31 +169,19 @@ impl<'r> Reading<'r> {
     }
 
     /// The targets behind BareMetalHosts. Credentials are read for this and kept nowhere.
-    pub async fn bmc_targets(&self, hosts: &[HostSeen]) -> Vec<Target> {
+    pub async fn bmc_targets(&self, hosts: &[HostBmc]) -> Vec<Target> {
         let mut targets = Vec::new();
         for host in hosts {
-            let HostSeen { name, namespace, address, credentials, verify } = host;
+            let HostBmc { name, namespace, credentials, .. } = host;
             let path = format!("/api/v1/namespaces/{namespace}/secrets/{credentials}");
             let secret = self.asker.json::<Value>(&path, "application/json").await;
-            let value = |key: &str| {
-                let encoded = text_at(secret.as_ref().ok()?, &format!("/data/{key}"));
-                let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
-                Some(text.trim_end_matches('\n').to_string()).filter(|text| !text.is_empty())
-            };
             if let Err(trouble) = &secret {
                 let what = format!("secret {credentials} of the BMC of {name}");
                 self.gaps.add(what, &trouble.why);
             }
             let alike = hosts.iter().filter(|other| other.name == *name).count();
-            targets.push(Target {
-                name: if alike > 1 { format!("{namespace}/{name}") } else { name.clone() },
-                address: address.clone(),
-                username: value("username"),
-                password: value("password").map(Secret::new),
-                verify: *verify,
-                ca_pem: None,
-                more_ca_pem: None,
-            });
+            let name = if alike > 1 { format!("{namespace}/{name}") } else { name.clone() };
+            targets.push(Target { name, ..host.target(secret.as_ref().ok()) });
         }
         targets
     }

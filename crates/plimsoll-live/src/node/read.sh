@@ -3,6 +3,7 @@
 #   (what was found, then a line "@@STATUS" of the command that found it; gzip, base64)
 #   @end
 # Private keys stay on the node: of files that hold them only certificates and names are taken.
+# Set by tests alone. It moves what is read and nothing that is changed: hands.sh does not know it.
 root=${PLIMSOLL_ROOT:-}
 lines=${PLIMSOLL_LINES:-20000}
 seconds=${PLIMSOLL_SECONDS:-20}

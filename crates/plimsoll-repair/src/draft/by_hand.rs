@@ -1,6 +1,6 @@
 //! The same step for who does it by hand, as lines that a shell takes as they are.
 
-use plimsoll_model::plan::{Action, Content, Object, Power, Target, UnitVerb};
+use plimsoll_model::plan::{Action, Content, Object, Power, Target};
 use plimsoll_model::{EntityId, FactBase, Value as Fact};
 use serde_json::Value;
 
@@ -20,12 +20,7 @@ pub fn commands(base: &FactBase, root: &EntityId, action: &Action, target: &Targ
         }
         (Action::Approve { node, .. }, _) => approve(root, node),
         (Action::Unit { unit, verb }, Target::Node { name }) => {
-            let verb = match verb {
-                UnitVerb::Start => "start",
-                UnitVerb::Stop => "stop",
-                UnitVerb::Restart => "restart",
-            };
-            vec![on(name, &format!("sudo systemctl {verb} {unit}"))]
+            vec![on(name, &format!("sudo systemctl {} {unit}", verb.word()))]
         }
         (Action::Retire { paths }, Target::Node { name }) => {
             let paths = paths.join(" ");
@@ -143,6 +138,7 @@ fn eject(base: &FactBase, host: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::plan::UnitVerb;
     use serde_json::json;
 
     use super::*;

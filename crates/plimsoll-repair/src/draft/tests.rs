@@ -53,6 +53,14 @@ repairs:
     minutes: 3
   escalate: "-"
   source: "-"
+- id: elsewhere
+  title: elsewhere
+  steps:
+  - patch: "Deployment/default/{set.name}"
+    title: change it
+    operations: [{op: add, path: /spec/paused, value: true}]
+  escalate: "-"
+  source: "-"
 "#;
 
 fn small() -> Pack {
@@ -100,6 +108,10 @@ fn plan(repair: &str, answers: &[(&str, &str)]) -> Plan {
     draft(&small(), &base, &diagnosis(), &root(repair), &answers.collect()).unwrap()
 }
 
+fn told(plan: &Plan) -> Vec<String> {
+    plan.hindrances.iter().map(ToString::to_string).collect()
+}
+
 #[test]
 fn a_command_has_no_holes() {
     let plan = plan("by-hand", &[]);
@@ -115,7 +127,7 @@ fn what_only_the_user_knows_is_asked_for_at_once_and_nothing_vanishes() {
     assert_eq!(plan.steps.len(), 3);
     assert!(plan.steps[1].title.ends_with("(needs --set address=…)"), "{}", plan.steps[1].title);
     let asked = "only you know it: give --set address=VALUE --set role=VALUE";
-    assert_eq!(plan.hindrances, [asked]);
+    assert_eq!(told(&plan), [asked]);
     let known: Vec<String> = asks(&small(), "asks").into_iter().collect();
     assert_eq!(known, ["address", "role"]);
 }
@@ -124,10 +136,18 @@ fn what_only_the_user_knows_is_asked_for_at_once_and_nothing_vanishes() {
 fn what_a_step_demands_and_is_not_so_is_said_before_anything_is_done() {
     let plan = plan("asks", &[("address", "redfish://192.0.2.1/x"), ("role", "worker")]);
     let said = "step 2: not met now: it is being registered (BareMetalHost/worker-1)";
-    assert_eq!(plan.hindrances, [said]);
+    assert_eq!(told(&plan), [said]);
     let diff = &plan.steps[2].diff;
     assert_eq!(diff[0], "+ MachineConfig/99-worker-x, made by chrony-machine-config");
     assert_eq!(plan.minutes, Some(40), "a step by hand does not say how long it takes");
+}
+
+/// What is shown of a plan is read from the cluster before any guard sees it.
+#[test]
+fn a_name_that_leads_elsewhere_is_no_step() {
+    let plan = plan("elsewhere", &[("name", "web/../../pods/db")]);
+    assert!(plan.steps.is_empty());
+    assert_eq!(told(&plan), ["'web/../../pods/db' is no name of an object"]);
 }
 
 #[test]
@@ -161,7 +181,7 @@ fn verdicts_stand_in_the_plan_by_name() {
     let denied = with_verdicts(drafted.clone(), &[judged("deny")]);
     assert_eq!(denied.steps[0].diff, ["! csr-1: to be denied: that is why"]);
     assert!(denied.steps[0].commands.is_empty());
-    assert_eq!(denied.hindrances, ["step 1: the rule denies csr-1: that is why"]);
+    assert_eq!(told(&denied), ["step 1: the rule denies csr-1: that is why"]);
     let held = with_verdicts(drafted.clone(), &[judged("hold")]);
     assert!(held.steps[0].commands.is_empty() && held.hindrances.is_empty());
     let good = with_verdicts(drafted, &[judged("approve")]);

@@ -1,7 +1,7 @@
 //! What the rule says today of the requests that a plan would approve, by their names.
 
 use plimsoll_model::csr::{Judged, Verdict};
-use plimsoll_model::plan::{Action, Plan};
+use plimsoll_model::plan::{Action, Hindrance, Plan};
 
 /// Requests that are told one by one: of a flood, the first are enough.
 const TOLD: usize = 8;
@@ -20,8 +20,8 @@ pub fn with_verdicts(mut plan: Plan, judged: &[Judged]) -> Plan {
         if !its.is_empty() && its.iter().all(|one| one.verdict == Verdict::Deny) {
             let names: Vec<&str> = its.iter().take(TOLD).map(|one| one.name.as_str()).collect();
             let why = its.first().map(|one| one.reasons.join("; ")).unwrap_or_default();
-            let number = step.number;
-            hindrances.push(format!("step {number}: the rule denies {}: {why}", names.join(", ")));
+            let why = format!("the rule denies {}: {why}", names.join(", "));
+            hindrances.push(Hindrance::of_step(step.number, why));
         }
     }
     plan.hindrances.extend(hindrances);

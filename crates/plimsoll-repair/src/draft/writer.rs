@@ -12,7 +12,7 @@ use super::place::placed;
 use super::verbs::{permissions, rehearsal, shown, undo};
 use super::{Answers, asked, by_hand};
 use crate::condition::{Answer, fact, holds};
-use crate::resource::resource;
+use crate::resource::{misfit, resource};
 
 /// Steps that one rule may become.
 const MOST_REPEATED: usize = 64;
@@ -210,7 +210,10 @@ impl<'w> Writer<'w> {
             let object = object.map(|object| Object { decides: rule.decides.clone(), ..object });
             let object =
                 object.ok_or_else(|| format!("{} is no kind that plans touch", entity.kind))?;
-            Ok(Target::Api(object))
+            match misfit(&object) {
+                Some(why) => Err(why),
+                None => Ok(Target::Api(object)),
+            }
         };
         let on =
             |node: &String| -> Result<Target, String> { Ok(Target::Node { name: text(node)? }) };

@@ -87,7 +87,7 @@ fn takes(scene: &Scene) -> Takes {
                 _ => Takes::Nothing,
             }
         }
-        // The operator renders it into the config of every node.
+        // Up to 4.17 the operator renders it into the config of every node. Later ones lose nothing by waiting.
         (Action::Fill { .. } | Action::Patch { .. } | Action::Delete, Target::Api(object))
             if object.kind == "ConfigMap"
                 && (object.namespace.as_deref(), object.name.as_str())

@@ -1,6 +1,6 @@
 //! Files and services of a node: few are ours to touch, and a kubelet is nobody else than itself.
 
-use plimsoll_model::plan::{Action, Content, Target};
+use plimsoll_model::plan::{Action, Content, LOCALHOST_MAKER, LONGEST_BREAK, Target};
 
 use super::Scene;
 
@@ -14,9 +14,6 @@ const KUBELET: &str = "/var/lib/kubelet/kubeconfig";
 /// What may be put aside: it is made anew.
 const RETIRABLE: [&str; 2] = [KUBELET, "/var/lib/kubelet/pki/kubelet-client-*"];
 const UNITS: [&str; 4] = ["kubelet", "crio", "chronyd", "NetworkManager"];
-/// Who copies `localhost.kubeconfig` on its own node.
-const LOCALHOST: &str = "localhost-kubeconfig";
-const LONGEST_BREAK: u64 = 60;
 const IMAGE_CONFIG: &str = "MachineConfig";
 
 pub fn only_known_files(scene: &Scene) -> Vec<String> {
@@ -80,7 +77,7 @@ pub fn no_admin_for_a_kubelet(scene: &Scene) -> Vec<String> {
     let admin = maker.contains("localhost") || path == KUBELET;
     // Even then nothing but the node's own file, which never leaves it, and not for long.
     let boxed = scene.plan.break_glass_minutes.is_some_and(|minutes| minutes <= LONGEST_BREAK);
-    let is_its_own = maker == LOCALHOST && path == KUBELET;
+    let is_its_own = maker == LOCALHOST_MAKER && path == KUBELET;
     match (admin, scene.break_glass && boxed && is_its_own) {
         (true, false) => vec![
             "a kubelet with an administrator's kubeconfig is outside the Node authorizer and never \

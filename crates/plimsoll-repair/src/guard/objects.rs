@@ -5,6 +5,7 @@ use plimsoll_model::plan::{Action, Content, Object, Target};
 use serde_json::Value;
 
 use super::Scene;
+use crate::resource::misfit;
 
 const MCO: &str = "openshift-machine-config-operator";
 
@@ -53,6 +54,19 @@ fn reaches(place: &str, path: &str) -> bool {
 pub fn touches(operation: &Value, place: &str) -> bool {
     let from = operation["from"].as_str();
     reaches(path(operation), place) || from.is_some_and(|from| reaches(from, place))
+}
+
+/// All other guards judge an object by its kind, and by what is in it.
+pub fn objects_are_what_they_are_called(scene: &Scene) -> Vec<String> {
+    let Some(object) = object(scene) else { return Vec::new() };
+    // Behind others there are requests to the inside of pods and nodes, and approvals.
+    let beside = match &scene.step.action {
+        Action::Patch { subresource: Some(name), .. } if name != "status" => {
+            Some(format!("'{name}' of {} is not a plan's to change", object.entity()))
+        }
+        _ => None,
+    };
+    misfit(object).into_iter().chain(beside).collect()
 }
 
 pub fn secrets_stay(scene: &Scene) -> Vec<String> {

@@ -49,7 +49,7 @@ fn made(maker: &str, inputs: Json) -> Json {
 
 #[test]
 fn what_a_secret_holds_is_made() {
-    let secret = object("Secret/openshift-machine-api/worker-0-bmc-secret");
+    let secret = object("Secret/openshift-machine-config-operator/machine-config-server-tls");
     let password = || literal(json!({"stringData": {"password": "x"}}));
     for verb in ["create", "fill"] {
         let of = |content: Json| refused(&json!({"do": verb, "content": content}), &secret, None);
@@ -60,6 +60,25 @@ fn what_a_secret_holds_is_made() {
     let config = object("ConfigMap/default/settings");
     let create = json!({"do": "create", "content": password()});
     assert_eq!(refused(&create, &config, None), Vec::<&str>::new());
+}
+
+/// A plan is a file: whoever writes one may call a Secret a ConfigMap, and no guard would know it again.
+#[test]
+fn an_object_is_what_it_is_called() {
+    let patch = |subresource: Json| {
+        let operations = json!([{"op": "replace", "path": "/data/password", "value": "eA=="}]);
+        json!({"do": "patch", "subresource": subresource, "operations": operations})
+    };
+    let mut secret = object("Secret/openshift-machine-api/worker-0-bmc-secret");
+    assert_eq!(refused(&patch(Json::Null), &secret, None), ["secret"]);
+    secret["kind"] = "ConfigMap".into();
+    assert_eq!(refused(&patch(Json::Null), &secret, None), ["object"]);
+    let mut config = object("ConfigMap/default/settings");
+    config["name"] = "settings/../../secrets/token".into();
+    assert_eq!(refused(&patch(Json::Null), &config, None), ["object"]);
+    let deployment = object("Deployment/default/web");
+    assert_eq!(refused(&patch("proxy".into()), &deployment, None), ["object"]);
+    assert_eq!(refused(&patch("status".into()), &deployment, None), Vec::<&str>::new());
 }
 
 #[test]
@@ -101,6 +120,36 @@ fn a_file_that_lets_somebody_in_is_made() {
     {
         assert_eq!(write(path, text()), ["file"], "{path}");
     }
+}
+
+#[test]
+fn a_private_key_goes_into_its_secret_alone() {
+    let fill = |name: &str, content: Json| {
+        refused(&json!({"do": "fill", "content": content}), &object(name), None)
+    };
+    let nothing = Vec::<&str>::new();
+    let mco = |kind: &str, name: &str| format!("{kind}/openshift-machine-config-operator/{name}");
+    let (ca, tls) = ("machine-config-server-ca", "machine-config-server-tls");
+    let by = |maker: &str| made(maker, json!({}));
+    assert_eq!(fill(&mco("Secret", ca), by("mcs-ca-secret")), nothing);
+    assert_eq!(fill(&mco("ConfigMap", ca), by("mcs-ca-configmap")), nothing, "it is public");
+    assert_eq!(fill(&mco("ConfigMap", ca), by("mcs-ca-secret")), ["key"]);
+    assert_eq!(fill(&mco("Secret", tls), by("mcs-ca-secret")), ["key"], "nor into another one");
+    assert_eq!(fill("Secret/default/theirs", by("mcs-tls-secret")), ["key"]);
+    assert_eq!(fill(&mco("Secret", tls), by("somebody-elses")), ["key"]);
+    let key = || literal(json!({"data": {"tls.key": "-----BEGIN RSA PRIVATE KEY-----\nMII"}}));
+    assert_eq!(fill("ConfigMap/default/settings", key()), ["key"]);
+    let node = json!({"in": "node", "name": "worker-0"});
+    let write = |path: &str, mode: u32, maker: &str| {
+        let content = made(maker, json!({}));
+        let action = json!({"do": "write-file", "path": path, "mode": mode, "content": content});
+        refused(&action, &node, None).contains(&"key")
+    };
+    let bootstrap = "/etc/kubernetes/kubeconfig";
+    assert!(!write(bootstrap, 0o600, "bootstrap-kubeconfig"));
+    assert!(write(bootstrap, 0o644, "bootstrap-kubeconfig"));
+    assert!(write("/etc/containers/policy.json", 0o600, "bootstrap-kubeconfig"));
+    assert!(write(bootstrap, 0o600, "mcs-ca-secret"));
 }
 
 #[test]
@@ -148,7 +197,7 @@ fn a_config_is_of_the_pool_that_its_label_names() {
     assert_eq!(create("99-worker-chrony", chrony("worker")), nothing);
     assert_eq!(create("99-worker-chrony", chrony("master")), ["quorum"]);
     let other = made("mcs-ca-configmap", json!({"role": "worker"}));
-    assert_eq!(create("99-worker-chrony", other), ["quorum"]);
+    assert_eq!(create("99-worker-chrony", other), ["key", "quorum"]);
 
     let config = object("MachineConfig/99-worker-ssh");
     let patch = |path: &str, seen: Option<&Json>| {

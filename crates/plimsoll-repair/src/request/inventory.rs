@@ -9,6 +9,54 @@ use serde_json::Value;
 
 use crate::expected::Expected;
 
+/// A resource of the API that says who is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Voucher {
+    /// `core` for the core group, as gathers call it.
+    pub group: &'static str,
+    pub version: &'static str,
+    pub plural: &'static str,
+    /// As it is told where it cannot be read.
+    pub called: &'static str,
+}
+
+pub const NODES: Voucher =
+    Voucher { group: "core", version: "v1", plural: "nodes", called: "Nodes" };
+
+/// All that [`Inventory::add`] takes.
+pub const VOUCHERS: [Voucher; 4] = [
+    NODES,
+    Voucher {
+        group: "machine.openshift.io",
+        version: "v1beta1",
+        plural: "machines",
+        called: "Machines",
+    },
+    Voucher {
+        group: "metal3.io",
+        version: "v1alpha1",
+        plural: "baremetalhosts",
+        called: "BareMetalHosts",
+    },
+    Voucher {
+        group: "config.openshift.io",
+        version: "v1",
+        plural: "infrastructures",
+        called: "Infrastructures",
+    },
+];
+
+impl Voucher {
+    /// Of its list, in all namespaces.
+    pub fn path(&self) -> String {
+        let Self { group, version, plural, .. } = self;
+        match *group {
+            "core" => format!("/api/{version}/{plural}"),
+            group => format!("/apis/{group}/{version}/{plural}"),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
     pub machines: Vec<Machine>,
@@ -270,4 +318,26 @@ fn vips(object: &Value) -> Vec<IpAddr> {
     let lists = ["apiServerInternalIPs", "ingressIPs"].map(|key| format!("{platform}/{key}"));
     let all = lists.iter().flat_map(|pointer| list(object, pointer));
     all.filter_map(|address| address.as_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn whoever_vouches_is_listed_and_taken_over() {
+        let object = json!({"metadata": {"name": "a"}, "status": {"platformStatus": {
+            "baremetal": {"apiServerInternalIPs": ["192.0.2.5"]}}}});
+        for voucher in VOUCHERS {
+            let mut inventory = Inventory::default();
+            inventory.add(voucher.group, voucher.plural, &object);
+            let Inventory { machines, hosts, nodes, vips, .. } = inventory;
+            let taken = machines.len() + hosts.len() + nodes.len() + vips.len();
+            assert_eq!(taken, 1, "{}", voucher.called);
+        }
+        assert_eq!(NODES.path(), "/api/v1/nodes");
+        assert_eq!(VOUCHERS[1].path(), "/apis/machine.openshift.io/v1beta1/machines");
+    }
 }

@@ -11,7 +11,7 @@ use plimsoll_model::csr::{CSR_SCHEMA, Done, Judged, Requests, Verdict};
 use plimsoll_model::plan::{Action, Plan, Signer};
 use plimsoll_model::snapshot::{Collected, Document, Form, ResourceNeed, Snapshot};
 use plimsoll_repair::expected::{self, Expected};
-use plimsoll_repair::request::{Inventory, is_pending, judge_all, shown, wave};
+use plimsoll_repair::request::{Inventory, NODES, VOUCHERS, is_pending, judge_all, shown, wave};
 use plimsoll_repair::with_verdicts;
 use plimsoll_sources::{Given, NoProgress};
 use plimsoll_yaml::Limits;
@@ -28,12 +28,6 @@ const POLL: Duration = Duration::from_secs(2);
 /// How long a certificate is waited for that was approved last.
 const ISSUED_WITHIN: Duration = Duration::from_secs(10);
 const REQUESTS: (&str, &str) = ("certificates.k8s.io", "certificatesigningrequests");
-const VOUCHERS: [(&str, &str); 4] = [
-    ("core", "nodes"),
-    ("machine.openshift.io", "machines"),
-    ("metal3.io", "baremetalhosts"),
-    ("config.openshift.io", "infrastructures"),
-];
 
 pub fn run(args: &Csr) -> Result<Outcome, Failure> {
     let expected = args.expect.as_deref().map(expected_nodes).transpose()?.unwrap_or_default();
@@ -127,7 +121,8 @@ fn of_archives(
         names: Vec::new(),
         drop: Vec::new(),
     };
-    let resources = VOUCHERS.into_iter().chain([REQUESTS]).map(need).collect();
+    let vouchers = VOUCHERS.map(|voucher| (voucher.group, voucher.plural));
+    let resources = vouchers.into_iter().chain([REQUESTS]).map(need).collect();
     let needs = Needs { now: args.now, resources, ..Needs::default() };
     let given = paths.into_iter().map(Given::Path).collect();
     let snapshot = plimsoll_sources::read_given(given, &needs, &NoProgress)
@@ -140,7 +135,7 @@ fn of_archives(
     inventory.repairing.clone_from(&args.node);
     let (objects, mut gaps) = objects(&snapshot);
     // Only a list that was understood to its end says who is not there.
-    let nodes = |one: &&Collected| (&*one.group, &*one.plural) == VOUCHERS[0];
+    let nodes = |one: &&Collected| (&*one.group, &*one.plural) == (NODES.group, NODES.plural);
     let listed = snapshot.collected.iter().filter(nodes).any(|one| one.form == Form::List);
     inventory.all_nodes = listed && gaps.is_empty();
     let mut found = Vec::new();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use plimsoll_act::{Alone, Api, Ended, Held, Lease, Log, Pace, Transaction, Turn, missing_rights};
 use plimsoll_model::EntityId;
 use plimsoll_model::diagnosis::Diagnosis;
-use plimsoll_model::plan::{Permission, Plan, Target};
+use plimsoll_model::plan::{Hindrance, Permission, Plan, Target};
 use plimsoll_model::session::{Event, Outcome as Became, SESSION_SCHEMA, Session};
 use plimsoll_repair::{Answers, Choice, Observed, Unplanned};
 
@@ -137,7 +137,7 @@ fn show(args: &Fix, site: &Site, state: &State, choice: &Choice) -> Result<Outco
 
 fn hindered(mut plan: Plan, why: &str) -> Plan {
     if plan.acts() {
-        plan.hindrances.push(why.into());
+        plan.hindrances.push(Hindrance::of_all(why));
     }
     plan.sealed()
 }
@@ -212,7 +212,7 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
         return refused(&["there is nothing in this plan that could be done".into()]);
     }
     if !plan.hindrances.is_empty() {
-        return refused(&plan.hindrances);
+        return refused(&plan.hindrances.iter().map(ToString::to_string).collect::<Vec<_>>());
     }
     if plan.break_glass_minutes.is_some() && !args.break_glass {
         let why = "it breaks a rule on purpose: give --break-glass if you mean it";

@@ -1,0 +1,69 @@
+//! What a plan says of the very cluster that it is for.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has to stop")]
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use plimsoll_lab::parse_cases;
+use plimsoll_model::EntityId;
+use plimsoll_model::plan::{Action, Plan, Target};
+use plimsoll_repair::draft;
+
+use support::{PACK, READER};
+
+const CASES: &str = include_str!("../../../knowledge/ignition/mcs-ca-mismatch/tests/cases.md");
+const BASE: &str = "```edits base=metal-3-2\n";
+const SET: &str = "MachineSet/ostest-cktts-worker-0 spec.template.spec.providerSpec.value.userData";
+
+/// For a pointer ignition with an old CA, in a cluster with one more edit.
+fn plan(edit: &str, minor: i64) -> Plan {
+    let text = CASES.replacen(BASE, &format!("{BASE}{edit}\n"), 1);
+    let tree = parse_cases(&text).unwrap()[0].tree().unwrap();
+    let snapshot = READER.read_tree("must-gather", &tree);
+    let (mut base, diagnosis) = plimsoll_engine::examine(&PACK, &snapshot, &[], None);
+    let cluster = base.entities.get_mut(&EntityId::cluster()).unwrap();
+    cluster.facts.insert("minor".into(), minor.into());
+    let root = diagnosis.roots.iter().find(|root| root.id == "mcs-ca-mismatch").unwrap();
+    draft(&PACK, &base, &diagnosis, root, &BTreeMap::new()).unwrap()
+}
+
+/// Names of what the plan writes.
+fn filled(plan: &Plan) -> Vec<&str> {
+    let one = plan.steps.iter().filter_map(|step| match (&step.action, &step.target) {
+        (Action::Fill { .. }, Target::Api(object)) => Some(object.name.as_str()),
+        _ => None,
+    });
+    one.collect()
+}
+
+#[test]
+fn the_secret_that_new_workers_are_given_is_named() {
+    let own = plan(&format!("set {SET}.name = worker-user-data"), 18);
+    assert_eq!(filled(&own), ["worker-user-data"]);
+    let title = &own.steps[0].title;
+    assert!(title.contains("into worker-user-data, the pointer ignition that new"), "{title}");
+
+    let other = plan(&format!("set {SET}.name = infra-user-data"), 18);
+    assert_eq!(filled(&other), ["infra-user-data", "worker-user-data"]);
+}
+
+#[test]
+fn what_the_operator_renders_is_told_by_release_and_not_written() {
+    for (minor, source) in [(17, "kube-system/root-ca"), (19, "machine-config-server-ca")] {
+        let managed = plan(&format!("set {SET}.name = worker-user-data-managed"), minor);
+        assert_eq!(filled(&managed), ["worker-user-data"]);
+        let title = &managed.steps[0].title;
+        assert!(title.contains("are given worker-user-data-managed"), "{title}");
+        assert!(title.contains(source), "{title}");
+    }
+}
+
+#[test]
+fn what_the_data_does_not_tell_is_asked_for() {
+    let untold = plan(&format!("unset {SET}"), 18);
+    assert_eq!(filled(&untold), ["worker-user-data"]);
+    let title = &untold.steps[0].title;
+    assert!(title.starts_with("This data does not tell which secret"), "{title}");
+}
