@@ -25,7 +25,7 @@ pub struct Site {
     pub sources: Vec<PathBuf>,
     reach: Reach,
     now: Option<jiff::Timestamp>,
-    /// The node that is repaired.
+    /// The node that is repaired, if its journals told of it.
     watched: OnceLock<String>,
 }
 
@@ -40,11 +40,13 @@ impl Site {
         Ok(Self { pack, needs, suppressions, memory, sources, reach, now, watched })
     }
 
-    /// From here on the journals of the node that is repaired are read however well it looks: only they
-    /// tell that what stood in them is over.
+    /// From here on the journals that told of the root are read however well their node looks: only they
+    /// tell that it is over. Others are not, or what always stood in them would look new.
     pub fn watch(&self, plan: &Plan) {
         let root = &plan.root.entity;
-        if root.kind == "Node" {
+        let journals = format!("nodes/{}/journal/", root.name);
+        let told = plan.reason.evidence.iter().any(|proof| proof.path.contains(&journals));
+        if root.kind == "Node" && told {
             let _ = self.watched.set(root.name.clone());
         }
     }
