@@ -425,7 +425,7 @@ impl Transaction<'_> {
             Ok(look) => look,
             Err(why) => return unknown(format!("the cluster cannot be read: {why}")),
         };
-        let judged = judge(before, &look.diagnosis, root);
+        let judged = judge(before, &look.diagnosis, self.plan);
         match judged.outcome == Outcome::Fixed && !self.world.would_show(&look.base, root) {
             true => unknown(format!("{} ({}) cannot be told any more", root.id, root.entity)),
             false => judged,
@@ -462,7 +462,7 @@ impl Transaction<'_> {
         }
         let worse = |look: Result<Look, String>| match look {
             Ok(look) => {
-                let judged = judge(before, &look.diagnosis, &self.plan.root);
+                let judged = judge(before, &look.diagnosis, self.plan);
                 (judged.outcome == Outcome::Worse).then_some(judged.says)
             }
             Err(_) => None,

@@ -68,6 +68,9 @@ pub struct Request {
     pub bmcs: Vec<Target>,
     /// The BMCs of the cluster's BareMetalHosts, by the secrets that they name.
     pub bmcs_of_cluster: bool,
+    /// Nodes whose journals are read however well they look: somebody wants to see that what stood there is
+    /// over.
+    pub watched: BTreeSet<String>,
     /// There is more to read than the API: one that cannot even be asked is a gap then.
     pub has_others: bool,
     /// Whether names and ports of the cluster are probed from here.
@@ -271,7 +274,8 @@ impl Live {
             let journals = async {
                 futures::join!(nodes.clone(), all);
                 if let Some(reading) = &reading {
-                    reading.journals(&told, &inside, progress).await;
+                    let watched = &self.request.watched;
+                    reading.journals(&told, &inside, watched, progress).await;
                 }
             };
             let of_cluster = async {

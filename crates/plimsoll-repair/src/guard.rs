@@ -145,6 +145,14 @@ impl<'s> Scene<'s> {
     fn all(&self, kind: &'static str) -> impl Iterator<Item = &'s EntityId> {
         self.base.entities.keys().filter(move |id| id.kind == kind)
     }
+
+    /// Hosts that the cluster itself has. One that is known by the word of a BMC alone is anybody's: who
+    /// names a foreign machine gives its BMC to be read, too.
+    fn hosts(&self) -> impl Iterator<Item = &'s EntityId> {
+        let base = self.base;
+        let of_cluster = move |id: &&EntityId| base.entities[*id].facts.contains_key("consumer");
+        self.all("BareMetalHost").filter(of_cluster)
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use plimsoll_engine::Pack;
 use plimsoll_engine::predicate::Truth;
 use plimsoll_engine::rules;
 use plimsoll_model::diagnosis::{Confidence, StateRef, Status, Verdict};
+use plimsoll_model::plan::Plan;
 use plimsoll_model::session::Outcome;
 use plimsoll_model::{Diagnosis, FactBase};
 
@@ -17,7 +18,8 @@ pub struct Judged {
 
 /// Only what was seen counts: a suspicion rests on what is missing. Something that is known already to
 /// be wrong without a place in the plan stays out of it.
-pub fn judge(before: &Diagnosis, after: &Diagnosis, root: &StateRef) -> Judged {
+pub fn judge(before: &Diagnosis, after: &Diagnosis, plan: &Plan) -> Judged {
+    let root = &plan.root;
     let roots = |diagnosis: &Diagnosis| -> BTreeSet<StateRef> {
         let seen = diagnosis.roots.iter().filter(|root| root.confidence != Confidence::Suspected);
         seen.map(plimsoll_model::diagnosis::Root::state).collect()
@@ -48,12 +50,10 @@ pub fn judge(before: &Diagnosis, after: &Diagnosis, root: &StateRef) -> Judged {
         return judged(Outcome::Stopped, says);
     }
     let still_there = active_after.contains(root) || roots_after.contains(root);
-    let effects: BTreeSet<StateRef> = before
-        .roots
-        .iter()
-        .filter(|known| known.state() == *root)
-        .flat_map(|known| known.explains.iter().cloned())
-        .collect();
+    // Who goes on with a plan may find the root gone already, and what it caused still there.
+    let known = before.roots.iter().filter(|known| known.state() == *root);
+    let known = known.flat_map(|known| &known.explains);
+    let effects: BTreeSet<StateRef> = known.chain(&plan.reason.explains).cloned().collect();
     let left: Vec<String> = effects.intersection(&active_after).map(shown).collect();
     match (still_there, left.is_empty()) {
         (true, _) => judged(Outcome::Unchanged, format!("{} is still there", shown(root))),
@@ -75,4 +75,60 @@ pub fn would_show(pack: &Pack, base: &FactBase, state: &StateRef) -> bool {
 
 fn shown(state: &StateRef) -> String {
     format!("{} ({})", state.id, state.entity)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const ROOT: (&str, &str) = ("drive-full", "BareMetalHost/worker-1");
+    const EFFECT: (&str, &str) = ("not-joined", "BareMetalHost/worker-1");
+
+    /// With this root, if any, and these states.
+    fn seen(root: Option<(&str, &str)>, active: &[(&str, &str)]) -> Diagnosis {
+        let state = |(id, entity): &(&str, &str)| {
+            json!({"id": id, "entity": entity, "status": "active", "since": null, "summary": "",
+                "evidence": []})
+        };
+        let of_root = |(id, entity): (&str, &str)| {
+            json!({"id": id, "entity": entity, "confidence": "confirmed", "since": null,
+                "summary": "", "evidence": [], "repairs": [],
+                "explains": [{"id": EFFECT.0, "entity": EFFECT.1}]})
+        };
+        let roots: Vec<_> = root.into_iter().map(of_root).collect();
+        let states: Vec<_> = active.iter().map(state).collect();
+        serde_json::from_value(json!({
+            "schema": "", "generated_for": null, "cluster": {}, "sources": [], "reason": "",
+            "verdict": "recoverable", "roots": roots, "states": states, "edges": [], "deadlocks": [],
+            "unexplained": [], "ruled_out": [], "alternatives": [], "next_checks": [],
+        }))
+        .unwrap()
+    }
+
+    fn plan() -> Plan {
+        serde_json::from_value(json!({
+            "schema": "plimsoll.plan/v1", "digest": "", "made_for": null, "cluster": {},
+            "root": {"id": ROOT.0, "entity": ROOT.1}, "confidence": "confirmed", "repair": "r",
+            "title": "", "roots": [], "blast": 2, "steps": [], "verify": [],
+            "reason": {"summary": "", "evidence": [],
+                "explains": [{"id": EFFECT.0, "entity": EFFECT.1}]},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn what_a_root_caused_has_to_be_gone_with_it() {
+        let ill = seen(Some(ROOT), &[ROOT, EFFECT]);
+        let half = seen(None, &[EFFECT]);
+        let well = seen(None, &[]);
+        let outcome = |before: &Diagnosis, after: &Diagnosis| judge(before, after, &plan()).outcome;
+        assert_eq!(outcome(&ill, &ill), Outcome::Unchanged);
+        assert_eq!(outcome(&ill, &half), Outcome::Improved);
+        assert_eq!(outcome(&ill, &well), Outcome::Fixed);
+        // Gone on with after a kill: the first look of this life comes after the act of the last one.
+        assert_eq!(outcome(&half, &half), Outcome::Improved);
+        assert_eq!(outcome(&half, &well), Outcome::Fixed);
+    }
 }

@@ -1,11 +1,13 @@
 //! Real parts for tests and benchmarks: etcd and kube-apiserver on loopback, with the objects of a
-//! must-gather in them, and a stand-in for the kubelets that serve logs; or one real kubelet.
+//! must-gather in them, and a stand-in for the kubelets that serve logs; or one real kubelet. And the
+//! BMCs of an emulator.
 //!
 //! Objects are written straight into etcd, as the API server itself would have stored them. So they
 //! keep their uid and their times, which no client may set, and twenty thousand pods take seconds.
 
 mod apiserver;
 mod definitions;
+mod emulator;
 mod etcd;
 mod faulty;
 mod kubelet;
@@ -21,6 +23,7 @@ use anyhow::{Context, Result, bail};
 
 pub use apiserver::ApiServer;
 pub use definitions::definitions;
+pub use emulator::{Emulator, System};
 pub use etcd::{Etcd, EtcdCluster};
 pub use faulty::{Fault, Faulty};
 pub use kubelet::Kubelets;

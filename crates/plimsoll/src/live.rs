@@ -1,5 +1,6 @@
 //! Which sources are live, and how they come to be read.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -74,6 +75,7 @@ pub fn sorted(
         all_nodes_as,
         bmcs,
         bmcs_of_cluster,
+        watched: BTreeSet::new(),
         has_others,
         probes: !reach.no_probe,
         time_servers: reach.ntp_server.clone(),

@@ -74,8 +74,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["plimsoll-causes", "plimsoll-install", "plimsoll-model", "plimsoll-yaml"],
     ),
     ("plimsoll-sources", &["plimsoll-model", "plimsoll-yaml"]),
-    // Its own tests use its mock, which is behind a feature.
-    ("plimsoll-bmc", &["plimsoll-bmc", "plimsoll-probe"]),
+    // Its own tests use its mock, which is behind a feature, and the real emulator.
+    ("plimsoll-bmc", &["plimsoll-bmc", "plimsoll-probe", "plimsoll-rig"]),
     ("plimsoll-install", &["plimsoll-yaml"]),
     ("plimsoll-yaml", &[]),
     ("plimsoll-model", &[]),

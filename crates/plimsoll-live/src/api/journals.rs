@@ -1,5 +1,7 @@
 //! Journals of nodes, through their kubelets, as `oc adm node-logs` reads them.
 
+use std::collections::BTreeSet;
+
 use futures::StreamExt;
 use plimsoll_model::LogOrigin;
 use plimsoll_model::redact::redact;
@@ -17,17 +19,13 @@ const NODES_AT_ONCE: usize = 4;
 /// Ailing nodes whose journals are read; when all are, they tell the same.
 const MOST_NODES: usize = 12;
 
-/// Of control-plane nodes and of those that are not well, if anything is red.
 /// Those that were read on the node itself are not read again.
 pub async fn read(
     reading: &Reading<'_>,
-    health: &Health,
+    (health, watched): (&Health, &BTreeSet<String>),
     inside: &Inside,
     progress: &dyn Progress,
 ) {
-    if !health.red {
-        return;
-    }
     let units: Vec<&str> = UNITS
         .into_iter()
         .filter(|unit| {
@@ -36,19 +34,14 @@ pub async fn read(
             asked.any(|selector| origin.matches(selector))
         })
         .collect();
-    let lacks = |name: &str, node: &NodeSeen, unit: &str| {
-        (node.control_plane || !node.well) && !inside.has_journal(name, &node.address, unit)
-    };
-    let mut nodes: Vec<(bool, &str, Vec<&str>)> = health
-        .nodes
-        .iter()
+    let mut nodes: Vec<(bool, &str, Vec<&str>)> = chosen(health, watched)
+        .into_iter()
         .map(|(name, node)| {
-            let units = units.iter().copied().filter(|unit| lacks(name, node, unit));
-            (node.well, name.as_str(), units.collect())
+            let lacks = |unit: &&str| !inside.has_journal(name, &node.address, unit);
+            (node.well, name, units.iter().copied().filter(lacks).collect())
         })
         .filter(|(_, _, units): &(_, _, Vec<_>)| !units.is_empty())
         .collect();
-    nodes.sort_unstable();
     nodes.truncate(MOST_NODES);
     let reads = nodes.into_iter().map(|(well, node, units)| async move {
         for unit in units {
@@ -59,6 +52,16 @@ pub async fn read(
         }
     });
     futures::stream::iter(reads).buffer_unordered(NODES_AT_ONCE).collect::<()>().await;
+}
+
+/// Those that are watched; and if anything is red, those of the control plane and those that are not well.
+fn chosen<'h>(health: &'h Health, watched: &BTreeSet<String>) -> Vec<(&'h str, &'h NodeSeen)> {
+    let ails = |node: &NodeSeen| health.red && (node.control_plane || !node.well);
+    let nodes = health.nodes.iter().map(|(name, node)| (name.as_str(), node));
+    let mut nodes: Vec<_> =
+        nodes.filter(|(name, node)| watched.contains(*name) || ails(node)).collect();
+    nodes.sort_by_key(|(name, node)| (!watched.contains(*name), node.well));
+    nodes
 }
 
 /// `None` where the node does not let its journals be read at all.
@@ -90,5 +93,36 @@ async fn journal(reading: &Reading<'_>, node: &str, unit: &str, well: bool) -> O
             reading.notice_silence(node, &trouble);
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_watched_is_read_however_well_all_is() {
+        let node = |well: bool, control_plane: bool| NodeSeen {
+            well,
+            control_plane,
+            ..NodeSeen::default()
+        };
+        let nodes = [
+            ("master-0", node(true, true)),
+            ("worker-0", node(true, false)),
+            ("worker-1", node(false, false)),
+            ("worker-2", node(true, false)),
+        ];
+        let nodes = nodes.map(|(name, node)| (name.to_string(), node)).into();
+        let mut health = Health { nodes, ..Health::default() };
+        let of = |health: &Health, watched: &[&str]| -> Vec<String> {
+            let watched = watched.iter().map(|name| name.to_string()).collect();
+            chosen(health, &watched).into_iter().map(|(name, _)| name.to_string()).collect()
+        };
+        assert_eq!(of(&health, &[]), Vec::<String>::new());
+        assert_eq!(of(&health, &["worker-2", "gone"]), ["worker-2"]);
+        health.red = true;
+        assert_eq!(of(&health, &[]), ["worker-1", "master-0"]);
+        assert_eq!(of(&health, &["worker-2"]), ["worker-2", "worker-1", "master-0"]);
     }
 }

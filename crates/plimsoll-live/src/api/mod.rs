@@ -140,8 +140,14 @@ impl<'r> Reading<'r> {
     }
 
     /// Those that were not read on the nodes themselves.
-    pub async fn journals(&self, told: &Told, inside: &Inside, progress: &dyn Progress) {
-        journals::read(self, &told.health, inside, progress).await;
+    pub async fn journals(
+        &self,
+        told: &Told,
+        inside: &Inside,
+        watched: &BTreeSet<String>,
+        progress: &dyn Progress,
+    ) {
+        journals::read(self, (&told.health, watched), inside, progress).await;
     }
 
     pub fn is_lost(&self) -> bool {

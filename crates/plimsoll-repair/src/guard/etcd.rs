@@ -68,7 +68,7 @@ enum Takes {
 fn is_stranger(scene: &Scene) -> bool {
     let Target::Bmc { host, serial: Some(_) } = &scene.step.target else { return false };
     let is_it = |id: &EntityId| id.name == *host;
-    !scene.all("BareMetalHost").chain(scene.all("Node")).any(is_it)
+    !scene.hosts().chain(scene.all("Node")).any(is_it)
 }
 
 fn takes(scene: &Scene) -> Takes {

@@ -27,17 +27,21 @@ pub fn strangers_by_serial(scene: &Scene) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let is_known = scene.all("BareMetalHost").any(|id| id.name == *host);
+    let is_known = scene.hosts().any(|id| id.name == *host);
     match (serial.as_deref().map(str::trim), is_known) {
         (None | Some(""), false) => vec![format!(
             "{host} is no host of this cluster: without its serial number nobody knows which \
              machine would be switched off"
         )],
-        (Some(serial), _) => scene
-            .all("BareMetalHost")
-            .filter(|id| id.name != *host && scene.text(id, "serial") == Some(serial))
-            .map(|id| format!("serial number {serial} is that of {}", id.name))
-            .collect(),
+        // In whatever letters: so is it held against what the machine says.
+        (Some(serial), _) => {
+            let has_it = |id: &&EntityId| {
+                let known = scene.text(id, "serial").map(str::trim);
+                id.name != *host && known.is_some_and(|known| known.eq_ignore_ascii_case(serial))
+            };
+            let others = scene.hosts().filter(has_it);
+            others.map(|id| format!("serial number {serial} is that of {}", id.name)).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -66,9 +70,8 @@ pub fn no_host_for_anothers_sake(scene: &Scene) -> Vec<String> {
         }
         _ => return Vec::new(),
     };
-    let Some(id) = scene.all("BareMetalHost").find(|id| id.name == *host) else {
-        // A machine that the cluster does not know is the user's to name.
-        return Vec::new();
+    let Some(id) = scene.hosts().find(|id| id.name == *host) else {
+        return of_a_node(scene, host, what);
     };
     let is_root = scene.plan.root.entity == *id || is_its_node(scene, id);
     let is_master = scene.flag(id, "controlPlane");
@@ -88,6 +91,16 @@ pub fn no_host_for_anothers_sake(scene: &Scene) -> Vec<String> {
         why.push(format!("{host} would be {what}, and its node is ready"));
     }
     why
+}
+
+/// Where the hosts are not the cluster's, its nodes are known. A machine that it does not know at all is
+/// the user's to name.
+fn of_a_node(scene: &Scene, host: &str, what: &str) -> Vec<String> {
+    let is_known = scene.all("Node").any(|node| node.name == host);
+    match is_known && scene.plan.root.entity.name != host && what != "switched on" {
+        true => vec![format!("{host} would be {what}, and it is a node of this cluster")],
+        false => Vec::new(),
+    }
 }
 
 fn is_its_node(scene: &Scene, host: &EntityId) -> bool {

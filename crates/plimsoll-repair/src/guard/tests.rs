@@ -27,11 +27,20 @@ fn object(name: &str) -> Json {
 
 /// Names of the guards that speak against it, where the object is seen as given.
 fn refused(action: &Json, target: &Json, seen: Option<&Json>) -> Vec<&'static str> {
+    refused_in(&FactBase::default(), action, target, seen)
+}
+
+fn refused_in(
+    base: &FactBase,
+    action: &Json,
+    target: &Json,
+    seen: Option<&Json>,
+) -> Vec<&'static str> {
     let plan = plan(action, target);
     let scene = Scene {
         plan: &plan,
         step: &plan.steps[0],
-        base: &FactBase::default(),
+        base,
         diagnosis: None,
         object: seen,
         break_glass: false,
@@ -212,4 +221,45 @@ fn a_config_is_of_the_pool_that_its_label_names() {
     let delete = |seen: &Json| refused(&json!({"do": "delete"}), &config, Some(seen));
     assert_eq!(delete(&worker), ["delete"]);
     assert_eq!(delete(&master), ["delete", "quorum"]);
+}
+
+/// Hosts and nodes of a cluster, and a machine of which only its BMC tells.
+fn rack() -> FactBase {
+    let mut base = FactBase::default();
+    let mut set = |kind: &str, name: &str, fact: &str, value: Value| {
+        let entity = base.entities.entry(EntityId::cluster_scoped(kind, name)).or_default();
+        entity.facts.insert(fact.into(), value);
+    };
+    for (host, serial, master) in [("master-1", "7XK1037", true), ("worker-0", "7XK1111", false)] {
+        set("Node", host, "controlPlane", master.into());
+        set("BareMetalHost", host, "controlPlane", master.into());
+        set("BareMetalHost", host, "consumer", host.into());
+        set("BareMetalHost", host, "serial", serial.into());
+        set("BareMetalHost", host, "state", "provisioned".into());
+    }
+    set("Node", "by-hand-0", "controlPlane", false.into());
+    set("BareMetalHost", "rack-7", "bmc", Value::Map(std::collections::BTreeMap::new()));
+    base
+}
+
+/// Its BMC has to be given to switch it off, and what that says makes it no host of the cluster.
+#[test]
+fn a_stranger_is_switched_off_by_its_serial_number_and_nobody_else_is() {
+    let base = rack();
+    let off = |host: &str, serial: Option<&str>| {
+        let target = json!({"in": "bmc", "host": host, "serial": serial});
+        refused_in(&base, &json!({"do": "power", "to": "off"}), &target, None)
+    };
+    assert_eq!(off("rack-7", Some("CN7475")), Vec::<&str>::new());
+    for none in [None, Some(""), Some(" ")] {
+        assert!(off("rack-7", none).contains(&"serial"), "{none:?}");
+    }
+    for known in ["7XK1037", "7xk1037", " 7XK1037"] {
+        assert_eq!(off("rack-7", Some(known)), ["serial"], "{known} is that of master-1");
+    }
+    assert_eq!(off("worker-0", Some("7XK1111")), ["host"]);
+    assert_eq!(off("by-hand-0", Some("CN7475")), ["host"], "a node that has no host");
+    let on = json!({"do": "power", "to": "on"});
+    let node = json!({"in": "bmc", "host": "by-hand-0"});
+    assert_eq!(refused_in(&base, &on, &node, None), Vec::<&str>::new());
 }

@@ -340,6 +340,7 @@ fn carry_out(
     mut begun: Begun,
     back: bool,
 ) -> Result<Outcome, Failure> {
+    site.watch(&begun.plan);
     let request = site.request()?;
     let reader = Reader::new(api, &begun.plan, request.as_ref(), site);
     let poll = Duration::from_secs(args.poll);

@@ -1,12 +1,14 @@
 //! The cluster as it is now, read as `diagnose` reads it.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use plimsoll_act::{Api, Look, World};
 use plimsoll_engine::{Memory, Pack, Suppression};
 use plimsoll_live::{Live, Node, Request, Silent};
 use plimsoll_model::diagnosis::StateRef;
+use plimsoll_model::plan::Plan;
 use plimsoll_model::{Diagnosis, FactBase, Needs, Snapshot};
 use plimsoll_sources::{Given, NoProgress};
 
@@ -23,6 +25,8 @@ pub struct Site {
     pub sources: Vec<PathBuf>,
     reach: Reach,
     now: Option<jiff::Timestamp>,
+    /// The node that is repaired, if its journals told of it.
+    watched: OnceLock<String>,
 }
 
 impl Site {
@@ -32,7 +36,19 @@ impl Site {
         let suppressions = crate::config::suppressions(args.config.as_deref())?;
         let reach = args.reach.clone();
         let memory = Memory::default();
-        Ok(Self { pack, needs, suppressions, memory, sources, reach, now: args.now })
+        let (now, watched) = (args.now, OnceLock::new());
+        Ok(Self { pack, needs, suppressions, memory, sources, reach, now, watched })
+    }
+
+    /// From here on the journals that told of the root are read however well their node looks: only they
+    /// tell that it is over. Others are not, or what always stood in them would look new.
+    pub fn watch(&self, plan: &Plan) {
+        let root = &plan.root.entity;
+        let journals = format!("nodes/{}/journal/", root.name);
+        let told = plan.reason.evidence.iter().any(|proof| proof.path.contains(&journals));
+        if root.kind == "Node" && told {
+            let _ = self.watched.set(root.name.clone());
+        }
     }
 
     fn sorted(&self) -> Result<Sorted, Failure> {
@@ -57,6 +73,7 @@ impl Site {
         let Sorted { paths, live } = self.sorted()?;
         let mut given: Vec<Given> = paths.into_iter().map(Given::Path).collect();
         if let Some(mut request) = live {
+            request.watched = self.watched.get().cloned().into_iter().collect();
             if only_api && request.cluster.is_some() {
                 // Nodes that were named are few, and guards ask what is on their disks.
                 request.all_nodes_as = None;

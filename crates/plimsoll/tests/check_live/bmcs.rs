@@ -4,12 +4,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use plimsoll_bmc::mock::{Certificate, Fault, Server as Bmc, dell_r750};
+use plimsoll_rig::{Emulator, System};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::support;
 use super::support::namespace::sh;
-use super::support::real::Server;
 use super::{Answer, Config, PASSWORD, SYSTEM};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -143,71 +143,17 @@ async fn disks_are_held_against_hints_and_the_least_size() {
     );
 }
 
-/// The real emulator of OpenStack, with TLS and a password. Ends with the test.
-struct Emulator {
-    _server: Server,
-    _folder: TempDir,
-    port: u16,
-}
-
-impl Emulator {
-    const SYSTEM: &str = "11111111-1111-1111-1111-111111111111";
-
-    /// Nothing where it may be left out.
-    fn start() -> Option<Self> {
-        let skip = std::env::var("PLIMSOLL_SKIP_REAL").is_ok_and(|skip| skip == "1");
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../xtask/real/sushy.sh");
-        let output = Command::new("sh").arg(script).output().unwrap();
-        if !output.status.success() && skip {
-            return None;
-        }
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let program = String::from_utf8(output.stdout).unwrap().trim().to_string();
-        let folder = TempDir::new().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        let key = rcgen::KeyPair::generate().unwrap();
-        let params = rcgen::CertificateParams::new(["127.0.0.1".to_string()]).unwrap();
-        fs_err::write(at("tls.crt"), params.self_signed(&key).unwrap().pem()).unwrap();
-        fs_err::write(at("tls.key"), key.serialize_pem()).unwrap();
-        let python = std::path::Path::new(&program).with_file_name("python");
-        let hash = "import bcrypt, sys; print('admin:' + bcrypt.hashpw(sys.argv[1].encode(), bcrypt.gensalt(4)).decode())";
-        let hashed = Command::new(python).args(["-c", hash, PASSWORD]).output().unwrap();
-        fs_err::write(at("htpasswd"), hashed.stdout).unwrap();
-        fs_err::create_dir(at("state")).unwrap();
-        for _ in 0..3 {
-            let port = support::real::free_port();
-            let own = folder.path().display();
-            let config = format!(
-                "SUSHY_EMULATOR_LISTEN_IP = '127.0.0.1'\nSUSHY_EMULATOR_LISTEN_PORT = {port}\nSUSHY_EMULATOR_SSL_CERT = '{own}/tls.crt'\nSUSHY_EMULATOR_SSL_KEY = '{own}/tls.key'\nSUSHY_EMULATOR_AUTH_FILE = '{own}/htpasswd'\nSUSHY_EMULATOR_STATE_DIR = '{own}/state'\nSUSHY_EMULATOR_FAKE_DRIVER = True\nSUSHY_EMULATOR_FAKE_SYSTEMS = [{{'uuid': '{}', 'name': 'master-0', 'power_state': 'Off', 'nics': [{{'mac': 'b0:7b:25:00:11:21', 'ip': '192.0.2.10'}}]}}]\n",
-                Self::SYSTEM
-            );
-            fs_err::write(at("conf.py"), config).unwrap();
-            let mut command = Command::new(&program);
-            let mut server =
-                Server::start(command.arg("--config").arg(at("conf.py")).arg("--fake"));
-            for _ in 0..300 {
-                if server.has_ended() {
-                    break;
-                }
-                if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                    return Some(Self { _server: server, _folder: folder, port });
-                }
-                std::thread::sleep(Duration::from_millis(200));
-            }
-        }
-        panic!("the emulator does not start");
-    }
-}
-
 #[test]
 fn the_real_emulator_is_asked_with_the_credentials_of_the_config() {
-    let Some(emulator) = Emulator::start() else { return };
-    let address = format!(
-        "redfish-virtualmedia://127.0.0.1:{}/redfish/v1/Systems/{}",
-        emulator.port,
-        Emulator::SYSTEM
-    );
-    let config = Config::of(&[address]);
+    if let Some(why) = Emulator::cannot_run() {
+        println!("skipped: {why}");
+        return;
+    }
+    let uuid = "11111111-1111-1111-1111-111111111111";
+    let macs = &["b0:7b:25:00:11:21"];
+    let system = System { uuid, name: "master-0", power: "Off", macs };
+    let emulator = Emulator::start(PASSWORD, &[system], "").unwrap();
+    let config = Config::of(&[emulator.address(uuid)]);
     let strict = config.check("--live=bmc", &[]);
     assert_eq!(strict.found(), ["bmc-tls-untrusted InstallHost/master-0"], "{}", strict.text);
     let lax = "        disableCertificateVerification: true\n        password:";

@@ -7,17 +7,17 @@ use crate::objects::{Part, heal};
 use crate::repair::{Repair, USUAL};
 use crate::site::named_case;
 
-const HOST: &str = "BareMetalHost/openshift-machine-api/worker-1";
+pub const HOST: &str = "BareMetalHost/openshift-machine-api/worker-1";
 const MACHINE: &str = "Machine/openshift-machine-api/ostest-cktts-worker-0-njsv9";
 /// A host that can be worked on gets its Machine and becomes a node.
-const JOINS: &[Part] = &[(HOST, "/status"), (MACHINE, "/status"), ("Node/worker-1", "")];
-const IN: [&str; 2] = ["-n", "openshift-machine-api"];
+pub const JOINS: &[Part] = &[(HOST, "/status"), (MACHINE, "/status"), ("Node/worker-1", "")];
+pub const IN: [&str; 2] = ["-n", "openshift-machine-api"];
 
-fn host(hands: &Kubectl) -> Value {
+pub fn host(hands: &Kubectl) -> Value {
     hands.json(&["get", "baremetalhost", "worker-1", IN[0], IN[1]]).unwrap_or_default()
 }
 
-fn expect(is: &Value, wanted: Value) -> Result<(), String> {
+pub fn expect(is: &Value, wanted: Value) -> Result<(), String> {
     (*is == wanted).then_some(()).ok_or_else(|| format!("{is} and not {wanted}"))
 }
 

@@ -7,6 +7,7 @@
 mod support;
 
 mod actor;
+mod bmcs;
 #[allow(dead_code, reason = "trials of readings use more of it")]
 #[path = "../live/cluster.rs"]
 mod cluster;
@@ -30,6 +31,7 @@ fn main() {
     for repairs in [control::REPAIRS, hosts::REPAIRS, pools::REPAIRS, requests::REPAIRS] {
         trials.extend(repair::trials(&cluster, repairs));
     }
+    trials.extend(bmcs::trials(&cluster));
     trials.extend(faults::trials(&cluster));
     trials.extend(identity::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);

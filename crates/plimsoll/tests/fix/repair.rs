@@ -2,6 +2,7 @@
 //! and no others, taken back, and killed at every line of its journal.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use libtest_mimic::Trial;
 use plimsoll_lab::Tree;
@@ -9,11 +10,12 @@ use plimsoll_rig::{Kubelets, Running};
 use serde_json::Value;
 
 use crate::actor::{Actor, Kubectl};
+use crate::bmcs::Bmcs;
 use crate::cluster::{Cluster, Shared, trial};
 use crate::objects::{self, Objects, Part, differences, outside};
 use crate::site::{Site, words};
 
-pub const QUICK: [&str; 4] = ["--dwell", "1", "--settle", "30"];
+pub const QUICK: [&str; 4] = ["--dwell", "1", "--settle", "120"];
 
 /// What somebody who is in the cluster beside us sees and has.
 pub struct Scene {
@@ -23,11 +25,21 @@ pub struct Scene {
     pub kubelets: Kubelets,
     /// Where the program is run.
     pub folder: PathBuf,
+    pub bmcs: Option<Arc<Bmcs>>,
+}
+
+/// When machines are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    CarriedOut,
+    TakenBack,
 }
 
 pub struct Repair {
     pub id: &'static str,
     pub tree: fn() -> Tree,
+    /// Of its machines, for as long as they are held.
+    pub bmcs: fn() -> Option<Bmcs>,
     /// What is there before, beside the objects of the case.
     pub before: fn(&Scene),
     /// What the program is run with: sources, and the time.
@@ -50,8 +62,12 @@ pub struct Repair {
     pub ours: &'static [Part],
     /// What has to be so in the end.
     pub holds: fn(&Kubectl) -> Result<(), String>,
+    /// What the machines have to be then, and what was done to them.
+    pub machines: fn(&Bmcs, Moment) -> Result<(), String>,
     /// Whether everything can be taken back.
     pub reversible: bool,
+    /// What is told of that which cannot.
+    pub remains: &'static [&'static str],
 }
 
 #[expect(clippy::disallowed_methods, reason = "how long it may take is for the environment to say")]
@@ -63,6 +79,7 @@ fn every_line() -> bool {
 pub const USUAL: Repair = Repair {
     id: "",
     tree: Tree::new,
+    bmcs: || None,
     before: |_| (),
     run: |_| (),
     controllers: |_| Vec::new(),
@@ -74,7 +91,9 @@ pub const USUAL: Repair = Repair {
     theirs: &[],
     ours: &[],
     holds: |_| Ok(()),
+    machines: |_, _| Ok(()),
     reversible: true,
+    remains: &[],
 };
 
 pub fn trials(shared: &Shared, repairs: &'static [Repair]) -> Vec<Trial> {
@@ -113,6 +132,7 @@ impl Repair {
             healthy: objects::healthy(cluster),
             kubelets: cluster.server.kubelets.clone(),
             folder: site.folder.path().into(),
+            bmcs: site.bmcs.clone(),
         }
     }
 
@@ -124,6 +144,7 @@ impl Repair {
     pub fn shown(&self, cluster: &Cluster) -> Shown {
         objects::healthy(cluster);
         let mut site = Site::new(cluster);
+        site.bmcs = (self.bmcs)().map(Arc::new);
         let controllers = (self.controllers)(cluster);
         self.load(cluster, &site);
         (self.run)(&mut site);
@@ -153,6 +174,11 @@ impl Repair {
         let found = differences(before, &objects::all(hands));
         let parts = [self.theirs, self.ours].concat();
         assert_eq!(outside(&found, &parts), Vec::<String>::new(), "{} {when}", self.id);
+    }
+
+    fn look_at_machines(&self, site: &Site, when: Moment) {
+        let Some(bmcs) = &site.bmcs else { return };
+        (self.machines)(bmcs, when).unwrap_or_else(|why| panic!("{} {when:?}: {why}", self.id));
     }
 
     /// As it was, but for what others did.
@@ -201,16 +227,20 @@ fn carried_out(cluster: &mut Cluster, repair: &Repair) {
     assert_eq!(session["outcome"], "fixed", "{session:#}");
     drop(actor);
     repair.after(&hands, &shown.before, "carried out");
+    repair.look_at_machines(&shown.site, Moment::CarriedOut);
     let back = shown.site.fix(&["--rollback", "--output", "json"]);
     assert_eq!(back.status.code(), Some(1), "{}", words(&back));
     let session: Value = serde_json::from_slice(&back.stdout).unwrap();
+    let says = session["says"].as_str().unwrap();
+    assert!(repair.remains.iter().all(|one| says.contains(one)), "{session:#}");
     if repair.reversible {
         let by_hand = "what was done by hand is taken back by hand";
-        let says = session["says"].as_str().unwrap().replace(by_hand, "");
+        let says = says.replace(by_hand, "");
         let left = says.strip_prefix("left: ").unwrap_or_default().replace("step", "");
         assert!(!left.contains(char::is_alphabetic), "{session:#}");
     }
     repair.as_before(&hands, &shown.before, "taken back");
+    repair.look_at_machines(&shown.site, Moment::TakenBack);
 }
 
 /// Killed at every line, it is taken back; and killed at every line one after the other, it is gone on with
@@ -248,6 +278,7 @@ fn killed_at_every_line(cluster: &mut Cluster, repair: &Repair) {
     assert!(done.status.code() == Some(0) || over, "{}", words(&done));
     drop(actor);
     repair.after(&hands, &shown.before, "gone on with");
+    repair.look_at_machines(&shown.site, Moment::CarriedOut);
 }
 
 /// Somebody decides otherwise after the plan was made: nothing is done.

@@ -70,6 +70,7 @@ pub fn request(vantage: Vantage, now: Time) -> Request {
         all_nodes_as: None,
         bmcs: Vec::new(),
         bmcs_of_cluster: false,
+        watched: Default::default(),
         has_others: false,
         probes: false,
         time_servers: Vec::new(),
