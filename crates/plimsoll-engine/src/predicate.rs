@@ -323,7 +323,7 @@ impl Predicate {
         match self.program.execute(context) {
             Ok(Cel::Bool(true)) => Truth::True,
             Ok(Cel::Bool(false)) => Truth::False,
-            Ok(other) => Truth::Unknown(format!("not a yes or no: {other:?}")),
+            Ok(_) => Truth::Unknown("a value that is not yes or no".into()),
             Err(error) => Truth::Unknown(missing(&error)),
         }
     }
@@ -352,7 +352,11 @@ fn missing(error: &ExecutionError) -> String {
     match error {
         ExecutionError::NoSuchKey(key) => format!("no {key}"),
         ExecutionError::UndeclaredReference(name) => format!("no {name}"),
-        other => plimsoll_model::clip(&other.to_string()),
+        ExecutionError::FunctionError { .. } | ExecutionError::UnexpectedType { .. } => {
+            plimsoll_model::clip(&error.to_string())
+        }
+        // The rest show values, and a map is shown in another order each time.
+        _ => "a value that does not fit".into(),
     }
 }
 
