@@ -12,14 +12,17 @@ mod actor;
 mod cluster;
 mod control;
 mod faults;
+mod handshake;
 mod hosts;
 mod identity;
 mod machine_network;
+mod mcs;
 mod objects;
 mod pools;
 mod repair;
 mod requests;
 mod site;
+mod webhooks;
 
 use libtest_mimic::Arguments;
 
@@ -27,9 +30,18 @@ fn main() {
     let arguments = Arguments::from_args();
     let cluster = cluster::shared();
     let mut trials = machine_network::trials(&cluster);
-    for repairs in [control::REPAIRS, hosts::REPAIRS, pools::REPAIRS, requests::REPAIRS] {
+    for repairs in [
+        control::REPAIRS,
+        hosts::REPAIRS,
+        mcs::REPAIRS,
+        pools::REPAIRS,
+        requests::REPAIRS,
+        webhooks::REPAIRS,
+    ] {
         trials.extend(repair::trials(&cluster, repairs));
     }
+    trials.extend(mcs::trials(&cluster));
+    trials.extend(webhooks::trials(&cluster));
     trials.extend(faults::trials(&cluster));
     trials.extend(identity::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
