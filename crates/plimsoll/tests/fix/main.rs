@@ -12,6 +12,7 @@ mod actor;
 mod cluster;
 mod control;
 mod faults;
+mod glass;
 mod handshake;
 mod hosts;
 mod identity;
@@ -43,6 +44,7 @@ fn main() {
     trials.extend(mcs::trials(&cluster));
     trials.extend(webhooks::trials(&cluster));
     trials.extend(faults::trials(&cluster));
+    trials.extend(glass::trials());
     trials.extend(identity::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     drop(cluster);

@@ -141,12 +141,12 @@ fn guarded(scene: &Scene) {
     if !is_there(hands, "service", "policy-svc") {
         hands.run(&["create", "service", "clusterip", "policy-svc", "--tcp=443", IN[0], IN[1]]);
     }
-    // Nor does it forget those of an earlier trial at once.
+    // The server forgets the webhooks of an earlier trial a moment later.
     wait_for("what nobody refuses", LONG, || is_accepted(hands)).unwrap();
     for kind in KINDS {
         hands.create(&configuration(kind, "policy")).unwrap();
     }
-    // The server learns of these a moment later.
+    // And learns of these a moment later.
     wait_for("the refusal", LONG, || !is_accepted(hands)).unwrap();
 }
 
