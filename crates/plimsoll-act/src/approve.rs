@@ -26,7 +26,7 @@ pub struct ApproveTarget<'a> {
 }
 
 impl ApproveTarget<'_> {
-    /// Requests of the node and kind, newest first.
+    /// Requests of the node and kind.
     fn requests(&self, step: &Step) -> Result<(String, Signer, Vec<Value>), Trouble> {
         let Action::Approve { node, signer } = &step.action else {
             return Err(Trouble::Failed("this step approves nothing".into()));
@@ -39,35 +39,46 @@ impl ApproveTarget<'_> {
             wave(one) == Some(*signer)
                 && request::judge(one, &inventory, now).node.as_ref() == Some(node)
         });
-        let made = |one: &Value| one["metadata"]["creationTimestamp"].as_str().map(str::to_string);
-        all.sort_by_key(|one| std::cmp::Reverse(made(one)));
         Ok((node.clone(), *signer, all))
     }
 
-    fn is_of_this_plan(&self, one: &Value) -> bool {
-        let made = one["metadata"]["creationTimestamp"].as_str();
-        let made = made.and_then(|text| text.parse::<Time>().ok());
-        match (made, self.since) {
-            (Some(made), Some(since)) => made >= since,
-            _ => true,
-        }
+    /// A kubelet that was just started asks anew: what waited before the plan is not its word.
+    fn is_to_come(&self, node: &str, all: &[Value]) -> bool {
+        let waits = |one: &Value| is_pending(one) && is_since(one, self.since);
+        self.repairing.as_deref() == Some(node) && !all.iter().any(waits)
     }
+}
+
+fn made(request: &Value) -> Option<Time> {
+    request["metadata"]["creationTimestamp"].as_str()?.parse().ok()
+}
+
+fn is_since(request: &Value, since: Option<Time>) -> bool {
+    match (made(request), since) {
+        (Some(made), Some(since)) => made >= since,
+        _ => true,
+    }
+}
+
+/// The request of this plan that was approved, unless the node asked again after it. Older ones may wait for
+/// ever: somebody else asked for them, or the node itself did not wait.
+fn approved(all: &[Value], since: Option<Time>) -> Option<&Value> {
+    let is_approved = |one: &&Value| {
+        let conditions = one.pointer("/status/conditions").and_then(Value::as_array);
+        conditions.into_iter().flatten().any(|one| one["type"] == "Approved")
+    };
+    let newest_pending = all.iter().filter(|one| is_pending(one)).map(made).max();
+    let its = all.iter().filter(|one| is_since(one, since));
+    its.filter(is_approved)
+        .max_by_key(|one| made(one))
+        .filter(|one| newest_pending.is_none_or(|pending| made(one) >= pending))
 }
 
 impl Target for ApproveTarget<'_> {
     fn look(&self, step: &Step) -> Result<Sight, Trouble> {
         let (_, _, all) = self.requests(step)?;
-        let pending = all.iter().any(is_pending);
-        let approved = |one: &&Value| {
-            let conditions = one.pointer("/status/conditions").and_then(Value::as_array);
-            let is_it = conditions.into_iter().flatten().any(|one| one["type"] == "Approved");
-            is_it && self.is_of_this_plan(one)
-        };
-        let found = all.iter().find(approved);
-        let standing = match (pending, found) {
-            (false, Some(_)) => Standing::Done,
-            _ => Standing::Ahead,
-        };
+        let found = approved(&all, self.since);
+        let standing = if found.is_some() { Standing::Done } else { Standing::Ahead };
         let hash = found.and_then(|one| one["metadata"]["uid"].as_str()).unwrap_or_default();
         Ok(Sight { standing, hash: hash.into(), object: None })
     }
@@ -90,10 +101,14 @@ impl Target for ApproveTarget<'_> {
                 Signer::Client => self.patience,
                 Signer::Serving => self.patience / 4,
             };
+            let is_over = begun.elapsed() >= patience;
             if all.iter().any(is_pending) {
-                return self.decide(&node, signer);
-            }
-            if begun.elapsed() >= patience {
+                match self.decide(&node, signer)? {
+                    Ok(says) => return Ok(says),
+                    Err(_) if !is_over && self.is_to_come(&node, &all) => {}
+                    Err(why) => return Err(Trouble::Refused(why)),
+                }
+            } else if is_over {
                 // A kubelet whose serving certificate is still good asks for none.
                 return match signer {
                     Signer::Serving => Ok(format!("{node} asks for no serving certificate")),
@@ -113,8 +128,8 @@ impl Target for ApproveTarget<'_> {
 
 impl ApproveTarget<'_> {
     /// Judged on a fresh look at who is expected, and among all that were ever made: of a burst only the
-    /// newest counts.
-    fn decide(&self, node: &str, signer: Signer) -> Result<String, Trouble> {
+    /// newest counts. What was approved, or why none was.
+    fn decide(&self, node: &str, signer: Signer) -> Result<Result<String, String>, Trouble> {
         let client = self.api.client();
         let mut inventory = self.api.block_on(requests::inventory(client)).map_err(trouble)?;
         inventory.repairing.clone_from(&self.repairing);
@@ -130,7 +145,7 @@ impl ApproveTarget<'_> {
         let Some((request, judgement)) = good else {
             let why: Vec<String> = meant.iter().flat_map(|(_, one)| one.reasons.clone()).collect();
             let kind = if signer == Signer::Client { "client" } else { "serving" };
-            return Err(Trouble::Refused(format!(
+            return Ok(Err(format!(
                 "the rule lets no {kind} request of {node} through: {}",
                 why.join("; ")
             )));
@@ -138,7 +153,7 @@ impl ApproveTarget<'_> {
         let why = judgement.reasons.join("; ");
         self.api.block_on(requests::approve(client, request, &why, now)).map_err(trouble)?;
         let name = request["metadata"]["name"].as_str().unwrap_or_default();
-        Ok(format!("{name} of {node} approved: {why}"))
+        Ok(Ok(format!("{name} of {node} approved: {why}")))
     }
 }
 
@@ -149,5 +164,42 @@ fn trouble(refusal: Refusal) -> Trouble {
         Some(401 | 403) => Trouble::Refused(why),
         Some(400..=499) => Trouble::Failed(why),
         _ => Trouble::Lost(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_repair::request::CLIENT_SIGNER;
+    use serde_json::json;
+
+    fn asked(name: &str, at: &str, decided: Option<&str>) -> Value {
+        let conditions = decided.map(|kind| json!([{"type": kind}])).unwrap_or_default();
+        json!({
+            "metadata": {"name": name, "creationTimestamp": format!("2025-12-03T{at}Z")},
+            "spec": {"signerName": CLIENT_SIGNER}, "status": {"conditions": conditions},
+        })
+    }
+
+    fn found(all: &[Value]) -> Option<&str> {
+        let since = "2025-12-03T18:00:00Z".parse().ok();
+        approved(all, since)?["metadata"]["name"].as_str()
+    }
+
+    #[test]
+    fn a_request_of_before_that_nobody_answers_does_not_hide_the_one_that_was_approved() {
+        let stray = asked("stray", "17:40:00", None);
+        let own = asked("own", "18:01:00", Some("Approved"));
+        assert_eq!(found(&[stray.clone(), own.clone()]), Some("own"));
+        assert_eq!(found(&[stray]), None);
+        let again = asked("again", "18:02:00", None);
+        assert_eq!(found(&[own, again]), None, "it asked once more");
+    }
+
+    #[test]
+    fn what_was_approved_before_the_plan_is_not_its_doing() {
+        let old = asked("old", "09:00:00", Some("Approved"));
+        let denied = asked("denied", "18:01:00", Some("Denied"));
+        assert_eq!(found(&[old, denied]), None);
     }
 }

@@ -16,6 +16,8 @@ use crate::target::{Kept, Sight, Target, Trouble};
 use answer::Answer;
 
 const HANDS: &str = include_str!("node/hands.sh");
+/// Where a kubelet puts copies of the certificate and key in its kubeconfig when it starts.
+const COPIES: &str = "/var/lib/kubelet/pki/kubelet-client-*";
 /// A kubelet may take its time to stop.
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -151,6 +153,12 @@ fn copied_from(content: &Content) -> Option<&'static str> {
     }
 }
 
+/// The file that is written, and what comes to hold the same credential by it.
+fn with_copies<'a>(path: &'a str, content: &Content) -> Vec<&'a str> {
+    let copies = copied_from(content).map(|_| COPIES);
+    [path].into_iter().chain(copies).collect()
+}
+
 /// Whole, and leading nowhere else. A pattern may stand in the last part only.
 fn plain_path(path: &str, pattern: bool) -> Result<(), Trouble> {
     let refused = || Err(Trouble::Refused(format!("'{path}' is no path that a plan may name")));
@@ -218,9 +226,9 @@ impl Target for NodeTarget<'_> {
 
     fn keep(&self, step: &Step) -> Result<Vec<Kept>, Trouble> {
         let answer = match &step.action {
-            Action::WriteFile { path, .. } => {
+            Action::WriteFile { path, content, .. } => {
                 plain_path(path, false)?;
-                self.ask(step, "keep-file", &[path], &[])?
+                self.ask(step, "keep-file", &with_copies(path, content), &[])?
             }
             Action::Retire { paths } => self.ask(step, "keep-files", &plain_paths(paths)?, &[])?,
             Action::Unit { unit, .. } => {
@@ -271,9 +279,9 @@ impl Target for NodeTarget<'_> {
 
     fn undo(&self, step: &Step) -> Result<String, Trouble> {
         match &step.action {
-            Action::WriteFile { path, .. } => {
+            Action::WriteFile { path, content, .. } => {
                 plain_path(path, false)?;
-                self.ask(step, "undo-file", &[path], &[])?;
+                self.ask(step, "undo-file", &with_copies(path, content), &[])?;
                 Ok(format!("{}:{path} is as it was", self.name))
             }
             Action::Retire { paths } => {

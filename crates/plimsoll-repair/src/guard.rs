@@ -69,9 +69,9 @@ pub fn watching<'a>(
     target: &'a Target,
     blast: u8,
 ) -> impl Iterator<Item = &'static str> + 'a {
-    let kind = match target {
-        Target::Api(object) => object.kind.as_str(),
-        _ => "",
+    let (kind, name) = match target {
+        Target::Api(object) => (object.kind.as_str(), object.name.as_str()),
+        _ => ("", ""),
     };
     let of_node = matches!(target, Target::Node { .. });
     let acts = !matches!(action, Action::Hand { .. } | Action::Wait);
@@ -84,6 +84,8 @@ pub fn watching<'a>(
             of_node
                 || matches!(action, Action::Power { .. })
                 || ["MachineConfigPool", "MachineConfig", "BareMetalHost", "Node"].contains(&kind)
+                // It is rendered into the config of every node.
+                || (kind, name) == ("ConfigMap", "root-ca")
         }
         "one-master" => of_node || matches!(target, Target::Bmc { .. }),
         "secret" => kind == "Secret",

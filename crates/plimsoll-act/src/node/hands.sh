@@ -97,6 +97,18 @@ keep() { # PATH...
   fi
 }
 
+keep_file() { # PATH [COPIES]
+  found=
+  if [ -n "${2:-}" ]; then expand "$2"; fi
+  IFS=$line
+  set -f
+  # shellcheck disable=SC2086
+  set -- "$1" $found
+  set +f
+  unset IFS
+  keep "$@"
+}
+
 needs_kept() { if [ ! -e "$kept/manifest" ]; then give_up failed "nothing was kept before"; fi; }
 is_kept() { # PATH, after see
   grep -Fxq -e "$kind $sum $mode $1" "$kept/manifest"
@@ -215,17 +227,55 @@ write_file() { # PATH MODE SUM [SOURCE]
   put "$1" "$2" "$sum_of_content"
 }
 
-undo_file() { # PATH
+undo_file() { # PATH [COPIES]
   inside "$1"
   if [ ! -e "$kept/manifest" ]; then return; fi
   rm -f "$(beside "$root$1")"
   see "$root$1"
   if ! is_kept "$1"; then
     if [ "$kind $sum $mode" != "$(noted wrote)" ]; then give_up stale "$1 was changed by somebody else since"; fi
-    while read -r k s m p; do restore "$k" "$s" "$m" "$p"; done < "$kept/manifest"
+    # First: by the file that is still there it is known what has to go.
+    if [ -n "${2:-}" ]; then
+      borrowed=$(borrowed_in "$root$1")
+      each take_copies_away "$2"
+    fi
+    while read -r k s m p; do
+      if [ "$p" = "$1" ]; then restore "$k" "$s" "$m" "$p"; fi
+    done < "$kept/manifest"
   fi
   must rm -f "$home/wrote"
   settle "$home"
+}
+
+# A certificate as one line without its frame, to be compared.
+certificate() { # of stdin, the first
+  sed -n '/BEGIN CERTIFICATE/,/END CERTIFICATE/p' | sed '/END CERTIFICATE/q' | grep -v CERTIFICATE | tr -d '[:space:]'
+}
+borrowed_in() { # KUBECONFIG
+  sed -n 's/^ *client-certificate-data: *//p' "$1" | head -n 1 | tr -d "\"'" | base64 -d 2> /dev/null | certificate
+}
+
+# A kubelet copies certificate and key of its kubeconfig into its own store when it starts, and speaks by them
+# from then on. What it was lent goes with the kubeconfig; an identity that it got for itself stays.
+take_copies_away() { # PATH...
+  for path in "$@"; do
+    see "$root$path"
+    if [ -n "$borrowed" ] && [ "$kind" = file ] && ! is_kept "$path" && [ "$(certificate < "$root$path")" = "$borrowed" ]; then
+      must rm -f "$root$path"
+    fi
+  done
+  for path in "$@"; do
+    see "$root$path"
+    if [ "$kind" = link ] && ! is_kept "$path" && ! leads_somewhere "$path"; then must rm -f "$root$path"; fi
+  done
+  restore_missing
+}
+leads_somewhere() { # LINK
+  to=$(readlink "$root$1")
+  case $to in
+    /*) [ -e "$root$to" ] ;;
+    *) [ -e "$root${1%/*}/$to" ] ;;
+  esac
 }
 
 look_at_files() { # PATH...
@@ -332,7 +382,7 @@ fi
 case $verb in
   look-file) look_at_file "$@" ;;
   keep-file)
-    keep "$@"
+    keep_file "$@"
     tell_kept
     ;;
   keep-files)

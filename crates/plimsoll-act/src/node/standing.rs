@@ -19,7 +19,8 @@ pub fn of_file(answer: &Answer, path: &str, mode: u32, wanted: Option<&str>) -> 
     if written || copied || wanted.is_some_and(is) {
         return Standing::Done;
     }
-    let as_it_was = answer.kept.iter().any(|kept| same(present, kept));
+    // Others may be kept beside it.
+    let as_it_was = answer.kept.contains(present);
     match !answer.keeps || as_it_was {
         true => Standing::Ahead,
         false => elsewhere("was changed by somebody else"),

@@ -192,6 +192,42 @@ fn the_nodes_own_kubeconfig_is_copied_on_the_node() {
     assert_eq!(tree(root.path()), before);
 }
 
+/// A kubelet copies certificate and key of its kubeconfig into its store when it starts.
+#[test]
+fn what_was_lent_is_given_back_with_every_copy_that_the_kubelet_made() {
+    let root = tempdir().unwrap();
+    lay_out(root.path());
+    lend(root.path());
+    let before = tree(root.path());
+    let target = below(root.path(), &Nobody);
+    does(&target, &borrow());
+    kubelet_stores(root.path(), LENT);
+    assert_eq!(standing(&target, &borrow()), Standing::Done);
+    assert_ne!(tree(root.path()), before);
+    target.undo(&borrow()).unwrap();
+    assert_eq!(tree(root.path()), before);
+    assert_eq!(standing(&target, &borrow()), Standing::Ahead);
+}
+
+#[test]
+fn an_identity_that_the_kubelet_got_for_itself_meanwhile_stays() {
+    let root = tempdir().unwrap();
+    lay_out(root.path());
+    lend(root.path());
+    let mut wanted = tree(root.path());
+    let target = below(root.path(), &Nobody);
+    does(&target, &borrow());
+    kubelet_stores(root.path(), LENT);
+    kubelet_stores(root.path(), "master-1");
+    let own = |name: &str| format!("var/lib/kubelet/pki/kubelet-client-{name}.pem");
+    let now = tree(root.path());
+    for name in ["current", "of-master-1"] {
+        wanted.insert(own(name), now[&own(name)].clone());
+    }
+    target.undo(&borrow()).unwrap();
+    assert_eq!(tree(root.path()), wanted);
+}
+
 #[test]
 fn a_path_or_session_that_could_mean_more_is_refused() {
     let root = tempdir().unwrap();

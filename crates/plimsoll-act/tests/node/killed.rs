@@ -57,6 +57,9 @@ fn inner() {
         println!("{kills} kills while it was taken back");
         assert!((3..MOST).contains(&kills));
     }
+    let kills = (0..MOST).take_while(|kill| !given_back(*kill)).count();
+    println!("{kills} kills while what was lent was given back");
+    assert!((5..MOST).contains(&kills));
 }
 
 fn kill_at(count: &str) {
@@ -106,5 +109,26 @@ fn undone(step: &Step, kill: usize) -> bool {
     }
     assert_eq!(tree(root.path()), before, "kill {kill}");
     assert_eq!(standing(&target, step), Standing::Ahead, "kill {kill}");
+    whole
+}
+
+/// The same of a credential that was lent, with the copy that a kubelet made of it.
+fn given_back(kill: usize) -> bool {
+    let root = tempdir().unwrap();
+    lay_out(root.path());
+    lend(root.path());
+    let before = tree(root.path());
+    let target = below(root.path(), &Nobody);
+    kill_at(NEVER);
+    does(&target, &borrow());
+    kubelet_stores(root.path(), LENT);
+    kill_at(&kill.to_string());
+    let whole = target.undo(&borrow()).is_ok();
+    kill_at(NEVER);
+    // Whoever looks sees that it was lent for as long as anything of it is left.
+    if standing(&target, &borrow()) != Standing::Ahead {
+        target.undo(&borrow()).unwrap();
+    }
+    assert_eq!(tree(root.path()), before, "kill {kill}");
     whole
 }

@@ -1,14 +1,16 @@
 //! Steps, a cluster to make contents from, and trees to compare.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use plimsoll_act::{NodeTarget, Reads, Standing, Target, Trouble};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use plimsoll_act::{LOCALHOST_KUBECONFIG, NodeTarget, Reads, Standing, Target, Trouble};
 use plimsoll_live::Node;
 use plimsoll_model::Time;
 use plimsoll_model::plan::{
-    Action, Content, Object, Rehearsal, Step, Target as Where, Undo, UnitVerb,
+    Action, Content, LOCALHOST_MAKER, Object, Rehearsal, Step, Target as Where, Undo, UnitVerb,
 };
 use serde_json::{Value, json};
 
@@ -93,7 +95,36 @@ pub fn lay_out(root: &Path) {
     put("/var/lib/kubelet/pki/kubelet-server-2025-12-03.pem", "server key\n", 0o600);
     let current = at(root, "/var/lib/kubelet/pki/kubelet-client-current.pem");
     let target = "/var/lib/kubelet/pki/kubelet-client-2025-12-03.pem";
-    std::os::unix::fs::symlink(target, current).unwrap();
+    symlink(target, current).unwrap();
+}
+
+/// Whose certificate stands in the node's own administrator kubeconfig.
+pub const LENT: &str = "administrator";
+
+fn certificate(of: &str) -> String {
+    format!("-----BEGIN CERTIFICATE-----\n{of}\n-----END CERTIFICATE-----\n")
+}
+
+/// Puts it where it can be borrowed from.
+pub fn lend(root: &Path) {
+    let file = at(root, LOCALHOST_KUBECONFIG);
+    fs_err::create_dir_all(file.parent().unwrap()).unwrap();
+    let packed = STANDARD.encode(certificate(LENT));
+    let user = format!("    client-certificate-data: {packed}\n    client-key-data: a2V5\n");
+    fs_err::write(file, format!("users:\n- name: admin\n  user:\n{user}")).unwrap();
+}
+
+pub fn borrow() -> Step {
+    made_by(LOCALHOST_MAKER, "/var/lib/kubelet/kubeconfig")
+}
+
+/// What a kubelet does with the certificate that it starts with, or that it got: it is the newest in its store.
+pub fn kubelet_stores(root: &Path, of: &str) {
+    let file = format!("/var/lib/kubelet/pki/kubelet-client-of-{of}.pem");
+    fs_err::write(at(root, &file), format!("{}key of {of}\n", certificate(of))).unwrap();
+    let current = at(root, "/var/lib/kubelet/pki/kubelet-client-current.pem");
+    fs_err::remove_file(&current).unwrap();
+    symlink(file, current).unwrap();
 }
 
 /// Every file with its mode, but for what is kept.

@@ -7,7 +7,7 @@ use std::path::Path;
 use plimsoll_engine::pack::VerbRule;
 use plimsoll_engine::{PackFile, summary};
 use plimsoll_model::diagnosis::Confidence;
-use plimsoll_model::plan::{Signer, Undo};
+use plimsoll_model::plan::{Signer, Undo, UnitVerb};
 use plimsoll_model::{Entity, EntityId};
 use serde_json::json;
 
@@ -182,6 +182,17 @@ fn verdicts_stand_in_the_plan_by_name() {
     assert_eq!(denied.steps[0].diff, ["! csr-1: to be denied: that is why"]);
     assert!(denied.steps[0].commands.is_empty());
     assert_eq!(told(&denied), ["step 1: the rule denies csr-1: that is why"]);
+    // What waits today is not what a kubelet asks for that is started first.
+    let start = Step {
+        action: Action::Unit { unit: "kubelet".into(), verb: UnitVerb::Start },
+        target: Target::Node { name: "worker-1".into() },
+        ..drafted.steps[1].clone()
+    };
+    let mut started = drafted.clone();
+    started.steps.insert(0, start);
+    let denied = with_verdicts(started, &[judged("deny")]);
+    assert_eq!(denied.steps[1].diff, ["! csr-1: to be denied: that is why"]);
+    assert!(denied.hindrances.is_empty(), "{:?}", denied.hindrances);
     let held = with_verdicts(drafted.clone(), &[judged("hold")]);
     assert!(held.steps[0].commands.is_empty() && held.hindrances.is_empty());
     let good = with_verdicts(drafted, &[judged("approve")]);

@@ -128,7 +128,11 @@ pub fn permissions(action: &Action, target: &Target) -> Vec<Permission> {
         ];
     }
     let Target::Api(object) = target else { return Vec::new() };
+    // The copy of a Secret is a Secret beside it, whose name nobody knows yet, and it is read again.
+    let is_copied = object.kind == "Secret"
+        && matches!(action, Action::Patch { .. } | Action::Fill { .. } | Action::Delete);
     let verbs: &[&str] = match action {
+        Action::Patch { .. } if is_copied => &["get", "patch", "create"],
         Action::Patch { .. } => &["get", "patch"],
         Action::Create { .. } => &["get", "create", "delete"],
         // What was there is kept beside it.
@@ -145,13 +149,14 @@ pub fn permissions(action: &Action, target: &Target) -> Vec<Permission> {
             Some(name) if *verb == "patch" => format!("{}/{name}", object.plural),
             _ => object.plural.clone(),
         };
+        // Nor can rights to make something be tied to a name.
+        let is_named = *verb != "create" && !(is_copied && *verb == "get");
         Permission {
             verb: (*verb).into(),
             group: object.group.clone(),
             resource,
             namespace: object.namespace.clone(),
-            // Rights to make something cannot be tied to a name.
-            name: (*verb != "create").then(|| object.name.clone()),
+            name: is_named.then(|| object.name.clone()),
         }
     };
     verbs.iter().map(one).collect()
@@ -172,9 +177,11 @@ pub fn rehearsal(action: &Action) -> Rehearsal {
         Action::Hand { .. } => impossible("a person does it"),
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::EntityId;
 
     fn shown_of(content: &str) -> Vec<String> {
         let content = Content::Plan { value: content.into() };
@@ -192,5 +199,28 @@ mod tests {
         let long = shown_of(&"x\n".repeat(1000));
         assert_eq!(long.len(), 202);
         assert_eq!(long[201], "+ … and 800 lines more");
+    }
+
+    /// Verbs with the name that each is tied to.
+    fn rights(action: &Action, kind: &str) -> Vec<(String, Option<String>)> {
+        let object = crate::resource(&EntityId::namespaced(kind, "n", "x")).into_iter();
+        let rights = object.flat_map(|object| permissions(action, &Target::Api(object)));
+        rights.map(|right| (right.verb, right.name)).collect()
+    }
+
+    #[test]
+    fn whoever_keeps_a_copy_of_a_secret_may_make_and_read_it() {
+        let named = |verb: &str| (verb.to_string(), Some("x".to_string()));
+        let any = |verb: &str| (verb.to_string(), None);
+        let content = Content::Maker { maker: "m".into(), inputs: Value::Null };
+        let fill = Action::Fill { content: content.clone() };
+        assert_eq!(rights(&fill, "Secret"), [any("get"), named("update"), any("create")]);
+        assert_eq!(rights(&fill, "ConfigMap"), [named("get"), named("update"), any("create")]);
+        let patch = Action::Patch { subresource: None, operations: Vec::new() };
+        assert_eq!(rights(&patch, "Secret"), [any("get"), named("patch"), any("create")]);
+        assert_eq!(rights(&patch, "ConfigMap"), [named("get"), named("patch")]);
+        // Of what is not there nothing is kept.
+        let create = Action::Create { content };
+        assert_eq!(rights(&create, "Secret"), [named("get"), any("create"), named("delete")]);
     }
 }

@@ -185,6 +185,17 @@ fn only_what_comes_back_is_deleted() {
     }
 }
 
+/// Every node reboots for it, and whoever reads of the repair is told who watches.
+#[test]
+fn the_root_authority_is_not_changed_without_a_quorum() {
+    let fill = json!({"do": "fill", "content": made("mcs-root-ca-configmap", json!({}))});
+    let root = object("ConfigMap/kube-system/root-ca");
+    assert_eq!(refused(&fill, &root, None), ["quorum"]);
+    let plan = plan(&fill, &root);
+    let step = &plan.steps[0];
+    assert!(watching(&step.action, &step.target, step.blast).any(|guard| guard == "quorum"));
+}
+
 /// With an unknown number of members, nothing that reboots masters is let through.
 #[test]
 fn a_config_is_of_the_pool_that_its_label_names() {

@@ -21,7 +21,9 @@ const MADE_ANEW: &[Part] = &[
     ("ClusterOperator/baremetal", "/status"),
     ("Pod/openshift-machine-api/metal3-g4nxtrjf8c-anew", ""),
 ];
-const TRUSTED: &[Part] = &[
+pub const WORKERS: &str = "worker-user-data";
+/// A machine that gets its config joins.
+pub const TRUSTED: &[Part] = &[
     ("BareMetalHost/openshift-machine-api/worker-1", "/status"),
     ("Machine/openshift-machine-api/ostest-cktts-worker-0-njsv9", "/status"),
     ("Node/worker-1", ""),
@@ -102,7 +104,7 @@ pub static REPAIRS: &[Repair] = &[
             let _ = scene.hands.run(&["delete", "configmap", "root-ca", "-n", "kube-system"]);
             scene.hands.create(&authority).unwrap();
             let _ = scene.hands.run(&["delete", "secret", "worker-user-data", IN[0], IN[1]]);
-            scene.hands.create(&user_data(OLD_CA)).unwrap();
+            scene.hands.create(&user_data(WORKERS, OLD_CA)).unwrap();
             console(scene, REFUSES);
         },
         run: |site| site.sources = vec!["kube:".into(), "console".into()],
@@ -110,7 +112,7 @@ pub static REPAIRS: &[Repair] = &[
         reacts: |scene| {
             let words = ["get", "secret", "worker-user-data", IN[0], IN[1]];
             let secret = scene.hands.json(&words).unwrap_or_default();
-            if secret["data"] == user_data(NEW_CA)["data"] {
+            if secret["data"] == user_data(WORKERS, NEW_CA)["data"] {
                 console(scene, FETCHED);
                 scene.kubelets.forget("machine-config-server");
                 heal(&scene.hands, scene.healthy, TRUSTED);
@@ -118,7 +120,7 @@ pub static REPAIRS: &[Repair] = &[
         },
         overtakes: Some(|hands| {
             let other = json!([{"op": "replace", "path": "/data", "value":
-                user_data("somebody else's")["data"]}]);
+                user_data(WORKERS, "somebody else's")["data"]}]);
             let words = ["patch", "secret", "worker-user-data", IN[0], IN[1], "--type=json", "-p"];
             hands.run(&[&words[..], &[&other.to_string()]].concat()).unwrap();
         }),
@@ -127,7 +129,7 @@ pub static REPAIRS: &[Repair] = &[
         holds: |hands| {
             let words = ["get", "secret", "worker-user-data", IN[0], IN[1]];
             let secret = hands.json(&words).unwrap_or_default();
-            let is_so = secret["data"] == user_data(NEW_CA)["data"];
+            let is_so = secret["data"] == user_data(WORKERS, NEW_CA)["data"];
             is_so.then_some(()).ok_or_else(|| format!("{:#}", secret["data"]))
         },
         ..USUAL
@@ -179,7 +181,8 @@ fn deployment(scene: &Scene) {
     heal(&scene.hands, scene.healthy, &MADE_ANEW[..2]);
 }
 
-fn user_data(authority: &str) -> Value {
+/// The pointer ignition of new workers, as it stands in a Secret of this name.
+pub fn user_data(name: &str, authority: &str) -> Value {
     let source = format!("data:text/plain;charset=utf-8;base64,{}", STANDARD.encode(authority));
     let pointer = json!({"ignition": {
         "config": {"merge": [{"source": "https://192.168.111.5:22623/config/worker"}]},
@@ -187,15 +190,15 @@ fn user_data(authority: &str) -> Value {
         "version": "3.2.0",
     }});
     json!({"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
-        "metadata": {"name": "worker-user-data", "namespace": "openshift-machine-api"},
+        "metadata": {"name": name, "namespace": "openshift-machine-api"},
         "data": {"userData": STANDARD.encode(pointer.to_string()), "disableTemplating": "dHJ1ZQ=="}})
 }
 
-const REFUSES: &str = "ignition[1021]: GET error: Get \"https://192.168.111.5:22623/config/worker\": tls: failed to verify certificate: x509: certificate signed by unknown authority";
-const FETCHED: &str = "ignition[1021]: GET result: OK";
+pub const REFUSES: &str = "ignition[1021]: GET error: Get \"https://192.168.111.5:22623/config/worker\": tls: failed to verify certificate: x509: certificate signed by unknown authority";
+pub const FETCHED: &str = "ignition[1021]: GET result: OK";
 
 /// What the machine shows on its console, until a moment ago.
-fn console(scene: &Scene, says: &str) {
+pub fn console(scene: &Scene, says: &str) {
     let folder = scene.folder.join("console/nodes/worker-1");
     fs_err::create_dir_all(&folder).unwrap();
     let lines =

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::actor::Kubectl;
 use crate::objects::{Part, heal};
-use crate::repair::{Repair, USUAL};
+use crate::repair::{Repair, Scene, USUAL};
 use crate::site::named_case;
 
 pub const HOST: &str = "BareMetalHost/openshift-machine-api/worker-1";
@@ -109,16 +109,7 @@ pub static REPAIRS: &[Repair] = &[
             )
         },
         typed: &["worker-1"],
-        // The annotation is taken off by who acts on it.
-        reacts: |scene| {
-            let mark = "reboot.metal3.io";
-            if host(&scene.hands)["metadata"]["annotations"][mark].is_string() {
-                heal(&scene.hands, scene.healthy, INSPECTED);
-                let off =
-                    ["annotate", "baremetalhost", "worker-1", IN[0], IN[1], "reboot.metal3.io-"];
-                scene.hands.run(&off);
-            }
-        },
+        reacts: |scene| boots(scene, INSPECTED),
         theirs: INSPECTED,
         holds: |hands| {
             expect(&host(hands)["status"]["provisioning"]["state"], "provisioned".into())
@@ -127,7 +118,41 @@ pub static REPAIRS: &[Repair] = &[
         reversible: false,
         ..USUAL
     },
+    Repair {
+        id: "retry-worker",
+        tree: || {
+            let file = "knowledge/baremetal/provisioning-stuck/tests/cases.md";
+            named_case(file, "four hours and no error", "")
+        },
+        // The one that is proposed is by hand.
+        root: &["--repair", "retry-worker"],
+        typed: &["worker-1"],
+        reacts: |scene| boots(scene, JOINS),
+        overtakes: Some(|hands| {
+            let other = r#"{"spec": {"online": false}}"#;
+            let patch = ["patch", "baremetalhost", "worker-1", IN[0], IN[1], "--type=merge", "-p"];
+            hands.run(&[&patch[..], &[other]].concat()).unwrap();
+        }),
+        theirs: JOINS,
+        holds: |hands| {
+            let node = hands.run(&["get", "node", "worker-1"]);
+            node.ok_or("its node has not joined")?;
+            expect(&host(hands)["status"]["provisioning"]["state"], "provisioned".into())
+        },
+        // As above.
+        reversible: false,
+        ..USUAL
+    },
 ];
+
+/// The annotation is taken off by who acts on it, and then the host goes on.
+fn boots(scene: &Scene, then: &[Part]) {
+    if host(&scene.hands)["metadata"]["annotations"]["reboot.metal3.io"].is_string() {
+        heal(&scene.hands, scene.healthy, then);
+        let off = ["annotate", "baremetalhost", "worker-1", IN[0], IN[1], "reboot.metal3.io-"];
+        scene.hands.run(&off);
+    }
+}
 
 const INSPECTED: &[Part] = &[
     (HOST, "/status"),

@@ -13,14 +13,18 @@ mod bmcs;
 mod cluster;
 mod control;
 mod faults;
+mod glass;
+mod handshake;
 mod hosts;
 mod identity;
 mod machine_network;
+mod mcs;
 mod objects;
 mod pools;
 mod repair;
 mod requests;
 mod site;
+mod webhooks;
 
 use libtest_mimic::Arguments;
 
@@ -28,11 +32,21 @@ fn main() {
     let arguments = Arguments::from_args();
     let cluster = cluster::shared();
     let mut trials = machine_network::trials(&cluster);
-    for repairs in [control::REPAIRS, hosts::REPAIRS, pools::REPAIRS, requests::REPAIRS] {
+    for repairs in [
+        control::REPAIRS,
+        hosts::REPAIRS,
+        mcs::REPAIRS,
+        pools::REPAIRS,
+        requests::REPAIRS,
+        webhooks::REPAIRS,
+    ] {
         trials.extend(repair::trials(&cluster, repairs));
     }
     trials.extend(bmcs::trials(&cluster));
+    trials.extend(mcs::trials(&cluster));
+    trials.extend(webhooks::trials(&cluster));
     trials.extend(faults::trials(&cluster));
+    trials.extend(glass::trials());
     trials.extend(identity::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     drop(cluster);

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http::Request;
 use kube::Client;
 use plimsoll_live::{Patience, Vantage};
@@ -128,6 +130,22 @@ pub fn outside(differences: &[String], parts: &[Part]) -> Vec<String> {
     let all = differences.iter().filter(|one| !parts.iter().any(|part| is_in(one, part)));
     let all = all.filter(|one| !is_copy(one));
     all.cloned().collect()
+}
+
+/// A part of every private key that a Secret holds: as it stands there, and as its own text.
+pub fn keys(all: &Objects) -> Vec<String> {
+    let secrets = all.iter().filter(|(name, _)| name.starts_with("Secret/"));
+    let data = secrets.filter_map(|(_, secret)| secret["data"].as_object());
+    let mut parts = Vec::new();
+    for packed in data.flat_map(|data| data.values()).filter_map(Value::as_str) {
+        let text = STANDARD.decode(packed).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let Some((_, body)) = text.split_once("PRIVATE KEY-----\n") else { continue };
+        // The first line begins like that of any other key.
+        parts.extend(body.lines().nth(1).map(str::to_string));
+        parts.push(packed.chars().skip(packed.len() / 2).take(60).collect());
+    }
+    parts
 }
 
 /// The cluster before anything was wrong with it.

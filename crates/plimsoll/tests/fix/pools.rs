@@ -165,6 +165,21 @@ pub fn rendered(scene: &Scene, pool: &str, name: &str) -> Value {
     config
 }
 
+/// The pool is given another config, which its nodes take one after the other.
+pub fn roll_out(scene: &Scene, pool_name: &str, config: &str) {
+    let hands = &scene.hands;
+    let Some(pool) = hands.json(&["get", "machineconfigpool", pool_name]) else { return };
+    if hands.run(&["get", "machineconfig", config]).is_none() {
+        hands.create(&rendered(scene, pool_name, config));
+    }
+    if pool["spec"]["configuration"]["name"] != config {
+        let patch = json!([{"op": "add", "path": "/spec/configuration/name", "value": config}]);
+        let words = ["patch", "machineconfigpool", pool_name, "--type=json", "-p"];
+        hands.run(&[&words[..], &[&patch.to_string()]].concat());
+    }
+    operate(hands, pool_name);
+}
+
 const OF: &str = "machineconfiguration.openshift.io";
 
 /// What the daemon of a node tells by annotations.

@@ -37,6 +37,8 @@ pub enum Moment {
 
 pub struct Repair {
     pub id: &'static str,
+    /// Tells it from another row of the same repair.
+    pub variant: &'static str,
     pub tree: fn() -> Tree,
     /// Of its machines, for as long as they are held.
     pub bmcs: fn() -> Option<Bmcs>,
@@ -78,6 +80,7 @@ fn every_line() -> bool {
 /// What is the same for most.
 pub const USUAL: Repair = Repair {
     id: "",
+    variant: "",
     tree: Tree::new,
     bmcs: || None,
     before: |_| (),
@@ -100,7 +103,7 @@ pub fn trials(shared: &Shared, repairs: &'static [Repair]) -> Vec<Trial> {
     let mut all = Vec::new();
     for repair in repairs {
         let with = |name: &str, run: fn(&mut Cluster, &Repair)| {
-            trial(format!("{}/{name}", repair.id), shared, move |mut cluster| {
+            trial(format!("{}{}/{name}", repair.id, repair.variant), shared, move |mut cluster| {
                 run(&mut cluster, repair);
                 Ok(())
             })
@@ -141,13 +144,19 @@ impl Repair {
         (self.before)(&self.scene(cluster, site));
     }
 
-    pub fn shown(&self, cluster: &Cluster) -> Shown {
+    /// It is broken, and here is where the program is run.
+    pub fn site(&self, cluster: &Cluster) -> Site {
         objects::healthy(cluster);
         let mut site = Site::new(cluster);
         site.bmcs = (self.bmcs)().map(Arc::new);
-        let controllers = (self.controllers)(cluster);
         self.load(cluster, &site);
         (self.run)(&mut site);
+        site
+    }
+
+    pub fn shown(&self, cluster: &Cluster) -> Shown {
+        let controllers = (self.controllers)(cluster);
+        let mut site = self.site(cluster);
         let answers = self.answers.iter().flat_map(|answer| ["--set", answer]);
         let asked = self.root.iter().copied().chain(answers).chain(["--save", "plan.json"]);
         let plan = site.plan(&asked.collect::<Vec<_>>());
@@ -169,11 +178,13 @@ impl Repair {
     }
 
     /// As the plan leaves it, and nothing else was touched.
-    pub fn after(&self, hands: &Kubectl, before: &Objects, when: &str) {
+    pub fn after(&self, hands: &Kubectl, before: &Objects, when: &str) -> Objects {
         (self.holds)(hands).unwrap_or_else(|why| panic!("{} {when}: {why}", self.id));
-        let found = differences(before, &objects::all(hands));
+        let now = objects::all(hands);
+        let found = differences(before, &now);
         let parts = [self.theirs, self.ours].concat();
         assert_eq!(outside(&found, &parts), Vec::<String>::new(), "{} {when}", self.id);
+        now
     }
 
     fn look_at_machines(&self, site: &Site, when: Moment) {
@@ -226,7 +237,7 @@ fn carried_out(cluster: &mut Cluster, repair: &Repair) {
     let session: Value = serde_json::from_slice(&on.stdout).unwrap();
     assert_eq!(session["outcome"], "fixed", "{session:#}");
     drop(actor);
-    repair.after(&hands, &shown.before, "carried out");
+    let after = repair.after(&hands, &shown.before, "carried out");
     repair.look_at_machines(&shown.site, Moment::CarriedOut);
     let back = shown.site.fix(&["--rollback", "--output", "json"]);
     assert_eq!(back.status.code(), Some(1), "{}", words(&back));
@@ -241,6 +252,9 @@ fn carried_out(cluster: &mut Cluster, repair: &Repair) {
     }
     repair.as_before(&hands, &shown.before, "taken back");
     repair.look_at_machines(&shown.site, Moment::TakenBack);
+    let told = [words(&on), words(&back), shown.site.written()].concat();
+    let keys = [objects::keys(&shown.before), objects::keys(&after)].concat();
+    assert!(!keys.iter().any(|key| told.contains(key)), "{}: a key was told", repair.id);
 }
 
 /// Killed at every line, it is taken back; and killed at every line one after the other, it is gone on with

@@ -155,6 +155,23 @@ impl Site {
         whole.map(|line| serde_json::from_str::<Value>(line).unwrap()["event"].clone()).collect()
     }
 
+    /// Everything that the program wrote down on this machine.
+    pub fn written(&self) -> String {
+        let plan = self.folder.path().join("plan.json");
+        let mut all = std::fs::read_to_string(plan).unwrap_or_default();
+        let mut folders = vec![self.state()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs_err::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => all += &String::from_utf8_lossy(&fs_err::read(&path).unwrap()),
+                }
+            }
+        }
+        all
+    }
+
     pub fn journal(&self, digest: &str) -> PathBuf {
         self.state().join("sessions").join(digest).join("journal.jsonl")
     }
