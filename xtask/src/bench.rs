@@ -15,6 +15,7 @@ use anyhow::{Context, Result, bail};
 use fs_err as fs;
 
 use crate::shell;
+pub use check::Check;
 use measure::{Cost, best, measure};
 
 const FOLDER_BAR: f64 = 6.0;
@@ -58,7 +59,7 @@ pub enum What {
     /// A large cluster on a real API server, against `kubectl get` of the same kinds.
     Live(Live),
     /// How fast `plimsoll check` starts, and what a config of a thousand hosts costs.
-    Check(check::Check),
+    Check(Check),
 }
 
 #[derive(clap::Args)]

@@ -155,14 +155,18 @@ fn fuzz_parsers() -> Result<()> {
 
 /// With the binary that the tests built: bars need a release build and a quiet machine.
 fn bench_smoke() -> Result<()> {
-    let plimsoll = shell::product("plimsoll")?;
-    bench::run(&bench::Args {
-        what: None,
-        size: bench::Size(64 << 20),
-        rounds: 1,
-        keep: None,
-        bars: false,
-        curve: false,
-        binary: Some(plimsoll.get_program().into()),
-    })
+    let plimsoll = PathBuf::from(shell::product("plimsoll")?.get_program());
+    let check = bench::Check { hosts: 100, rounds: 1, bars: false, binary: Some(plimsoll.clone()) };
+    for what in [None, Some(bench::What::Check(check))] {
+        bench::run(&bench::Args {
+            what,
+            size: bench::Size(64 << 20),
+            rounds: 1,
+            keep: None,
+            bars: false,
+            curve: false,
+            binary: Some(plimsoll.clone()),
+        })?;
+    }
+    Ok(())
 }
