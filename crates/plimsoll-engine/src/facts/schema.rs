@@ -526,6 +526,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("gatewaysOffLink", "gateways that no subnet of their interface holds"),
             ("nextHopsUnknown", "interfaces of routes that are not described"),
             ("switchedOff", "addresses of a family that is not enabled"),
+            ("portsWithIp", "ports of a bond or a bridge with ipv4 or ipv6 enabled"),
             ("addressesUnusable", "addresses at the edge of their subnet, or of a gateway"),
             (
                 "networkUnreadable",
@@ -533,6 +534,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ),
             ("interfaceTypesUnknown", "types of interfaces that nmstate does not know"),
             ("networkKeysUnknown", "keys at the top of networkConfig that nmstate refuses"),
+            ("networkKeysBelow", "keys further down in networkConfig that nmstate refuses"),
             ("addressesTaken", "addresses that an earlier host has"),
             ("addressesHidden", "addresses that a network inside the cluster holds"),
             ("dnsOtherFamily", "DNS servers of a family that the host has no address in"),

@@ -6,6 +6,7 @@ mod assets;
 mod bmc;
 mod cluster;
 mod hosts;
+mod keys;
 mod live;
 mod names;
 mod networks;
@@ -117,6 +118,7 @@ pub fn extract(judgement: &Judgement, asked: &Asked<'_>) -> Facts {
     names::extract(&hosts, asked.method, &mut facts);
     wires::extract(&hosts, &nets, asked.method, &mut facts);
     unreadable::extract(&hosts, &mut facts);
+    keys::extract(&hosts, &mut facts);
     bmc::extract(&hosts, &mut facts);
     policy::extract(&hosts, &nets, &mut facts);
     live::extract(judgement, asked, &mut facts);

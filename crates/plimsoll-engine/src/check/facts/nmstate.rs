@@ -31,6 +31,8 @@ pub struct Link {
     pub addresses: Vec<Address>,
     /// Addresses of a family that is switched off.
     pub switched_off: Vec<Text>,
+    /// Where a family is switched on.
+    pub switched_on: Option<Text>,
     /// It gets addresses from elsewhere, or may.
     pub is_dynamic: bool,
     /// Nothing at all is said of its addresses.
@@ -168,10 +170,16 @@ fn link(node: &Node, index: usize) -> Option<Link> {
     }
     let mut addresses = Vec::new();
     let mut switched_off = Vec::new();
+    let mut switched_on = None;
     let mut is_dynamic = false;
     for family in ["ipv4", "ipv6"] {
         let Some(ip) = node.get(family) else { continue };
         let off = says(ip.get("enabled"), false);
+        let is_on = state == "up" && says(ip.get("enabled"), true);
+        if let Some(on) = ip.get("enabled").filter(|_| is_on && switched_on.is_none()) {
+            let path = format!("{path}.{family}.enabled");
+            switched_on = Some(Text { value: "true".into(), at: place(on), path });
+        }
         is_dynamic |= !off && (says(ip.get("dhcp"), true) || says(ip.get("autoconf"), true));
         let items = ip.get("address").map(Node::items).unwrap_or_default();
         for (at, item) in items.iter().enumerate() {
@@ -200,6 +208,7 @@ fn link(node: &Node, index: usize) -> Option<Link> {
         mtu: number(node.get("mtu"), format!("{path}.mtu")),
         addresses: if state == "up" { addresses } else { Vec::new() },
         switched_off,
+        switched_on,
         bond: node.get("link-aggregation").map(|bond| Bond {
             at: Text {
                 value: String::new(),
@@ -238,7 +247,8 @@ fn bond_ports(bond: &Node, path: &str) -> Vec<Text> {
 
 fn bridge_ports(node: &Node) -> Vec<String> {
     let bridge = node.get("bridge");
-    let ports = bridge.and_then(|bridge| bridge.get("port").or(bridge.get("slaves")));
+    let ports = bridge
+        .and_then(|bridge| ["port", "ports", "slaves"].into_iter().find_map(|key| bridge.get(key)));
     let ports = ports.map(Node::items).unwrap_or_default();
     ports.iter().filter_map(|port| port.get("name").and_then(shown)).collect()
 }

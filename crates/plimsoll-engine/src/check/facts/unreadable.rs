@@ -6,6 +6,7 @@ use plimsoll_install::{File, Network, Place, parse_ip, text_of};
 use plimsoll_yaml::{Key, Kind, Node};
 
 use super::hosts::Machine;
+use super::keys::{self, has_unknown};
 use super::nmstate::Text;
 use super::{Facts, Found};
 
@@ -78,7 +79,7 @@ pub fn extract(hosts: &[Machine<'_>], facts: &mut Facts) {
     }
 }
 
-fn network_config<'m>(host: &'m Machine<'_>) -> Option<&'m Node> {
+pub fn network_config<'m>(host: &'m Machine<'_>) -> Option<&'m Node> {
     match host.net.as_ref()? {
         (_, File::Agent, _) => host.agent.as_ref()?.0.network_config.as_deref(),
         (_, File::Install, _) => host.install.as_ref()?.0.network_config.as_deref(),
@@ -160,10 +161,11 @@ impl Faults {
         {
             self.kinds.push((format!("{} of {name}", kind.value), kind));
         }
+        let is_read = keys::is_read(node);
         for family in ["ipv4", "ipv6"] {
             for (index, item) in items(node.at(&[family, "address"])) {
                 let path = format!("{path}.{family}.address[{index}]");
-                self.address(item, family, &path);
+                self.address(item, family, &path, has_unknown(item, keys::ADDRESS) && is_read);
             }
         }
     }
@@ -192,6 +194,10 @@ impl Faults {
         if node.text_at(&["type"]) != Some("bond") || !is_up || mode.is_some() {
             return;
         }
+        // The key that is meant for it is told.
+        if node.get("link-aggregation").is_some_and(|bond| has_unknown(bond, keys::BOND)) {
+            return;
+        }
         let text = match entry(node, &["link-aggregation"]) {
             Some((key, _)) => at_key(key, path),
             None => at_name(node, path),
@@ -211,7 +217,7 @@ impl Faults {
             return;
         }
         for field in ["id", "base-iface"] {
-            if vlan.get(field).is_none_or(is_null) {
+            if vlan.get(field).is_none_or(is_null) && !has_unknown(vlan, keys::VLAN) {
                 self.unreadable.push((format!("{name} without vlan.{field}"), at_key(key, path)));
             }
         }
@@ -221,10 +227,14 @@ impl Faults {
         }
     }
 
-    fn address(&mut self, item: &Node, family: &str, path: &str) {
+    /// `is_told`: it has a key that is told, and that may be meant for what it lacks.
+    fn address(&mut self, item: &Node, family: &str, path: &str, is_told: bool) {
         let Some(ip) = item.get("ip").and_then(|ip| text(ip, format!("{path}.ip"))) else {
-            let text = Text { value: String::new(), at: place(item), path: path.into() };
-            return self.unreadable.push(("an address without ip".into(), text));
+            if !is_told {
+                let text = Text { value: String::new(), at: place(item), path: path.into() };
+                self.unreadable.push(("an address without ip".into(), text));
+            }
+            return;
         };
         let fits = |address: IpAddr| address.is_ipv4() == (family == "ipv4");
         if !parse_ip(&ip.value).is_some_and(fits) {
@@ -233,6 +243,7 @@ impl Faults {
         let most = if family == "ipv4" { 32 } else { 128 };
         let written = item.get("prefix-length").filter(|it| !matches!(it.kind, Kind::Null));
         match written.and_then(|it| text(it, format!("{path}.prefix-length"))) {
+            None if is_told => {}
             None => self.unreadable.push((format!("{} without prefix-length", ip.value), ip)),
             Some(length) => {
                 if !length.value.parse::<u8>().is_ok_and(|length| length <= most) {
@@ -262,7 +273,7 @@ fn push(list: &mut Vec<(String, Text)>, what: &str, text: Text) {
     list.push((format!("{what} {}", text.value), text));
 }
 
-fn items(node: Option<&Node>) -> impl Iterator<Item = (usize, &Node)> {
+pub fn items(node: Option<&Node>) -> impl Iterator<Item = (usize, &Node)> {
     node.map(Node::items).unwrap_or_default().iter().enumerate()
 }
 
@@ -305,7 +316,7 @@ fn at_name(node: &Node, path: &str) -> Text {
 }
 
 /// What a merge brought has no place of its own.
-fn place_of_key(key: &Key) -> Place {
+pub fn place_of_key(key: &Key) -> Place {
     Place { line: key.line.max(1), column: key.column.max(1) }
 }
 

@@ -38,6 +38,7 @@ pub fn extract(hosts: &[Machine<'_>], nets: &Nets, method: Method, facts: &mut F
         facts.found(id, "gatewaysOffLink", off_link(host, net));
         facts.found(id, "nextHopsUnknown", next_hops_unknown(host, net));
         facts.found(id, "switchedOff", switched_off(host, net));
+        facts.found(id, "portsWithIp", ports_with_ip(host, net));
         facts.found(id, "addressesUnusable", unusable(host, net, &across));
         facts.found(id, "dnsOtherFamily", dns_of_other_family(host, net));
         links(host, net, facts);
@@ -184,6 +185,29 @@ fn is_listed(host: &Machine<'_>, name: &str) -> bool {
 fn switched_off(host: &Machine<'_>, net: &Net) -> Vec<Found> {
     let off = net.links.iter().flat_map(|link| &link.switched_off);
     off.map(|text| host.at(text.value.clone(), text)).collect()
+}
+
+/// Ports of bonds and bridges; the interface of an OVS bridge has the addresses, though it is a port of it.
+fn ports_with_ip(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    let mut parts: BTreeMap<&str, &str> = BTreeMap::new();
+    for link in &net.links {
+        let name = link.name.value.as_str();
+        let bond = link.bond.iter().filter(|_| link.kind == "bond").flat_map(|bond| &bond.ports);
+        parts.extend(bond.map(|port| (port.value.as_str(), name)));
+        if matches!(link.kind.as_str(), "linux-bridge" | "ovs-bridge") {
+            parts.extend(link.ports.iter().map(|port| (port.as_str(), name)));
+        }
+    }
+    let mut found = Vec::new();
+    for link in net.links.iter().filter(|link| !link.kind.starts_with("ovs-")) {
+        let name = link.name.value.as_str();
+        if let Some(of) = parts.get(name).filter(|of| **of != name)
+            && let Some(on) = &link.switched_on
+        {
+            found.push(host.at(format!("{name} of {of}"), on));
+        }
+    }
+    found
 }
 
 fn unusable(host: &Machine<'_>, net: &Net, across: &Across) -> Vec<Found> {
