@@ -18,6 +18,8 @@ pub struct ApproveTarget<'a> {
     pub clock: fn() -> Time,
     /// The node whose kubelet lost its identity, if that is what the plan is about.
     pub repairing: Option<String>,
+    /// The plan starts that kubelet before this: it asks anew.
+    pub starts_it: bool,
     /// Since when requests belong to this plan.
     pub since: Option<Time>,
     /// For the request to come.
@@ -42,11 +44,23 @@ impl ApproveTarget<'_> {
         Ok((node.clone(), *signer, all))
     }
 
-    /// A kubelet that was just started asks anew: what waited before the plan is not its word.
+    /// What waited before the plan is nobody's word in it.
     fn is_to_come(&self, node: &str, all: &[Value]) -> bool {
         let waits = |one: &Value| is_pending(one) && is_since(one, self.since);
         self.repairing.as_deref() == Some(node) && !all.iter().any(waits)
     }
+
+    /// A kubelet that was just started asks anew, and what waits until then may be of anybody: of itself as
+    /// somebody else, too.
+    fn may_still_ask(&self, node: &str, all: &[Value]) -> bool {
+        let is_started = self.starts_it && self.repairing.as_deref() == Some(node);
+        is_started || self.is_to_come(node, all)
+    }
+}
+
+/// A kubelet whose serving certificate is still good does not.
+fn asks_for_none(node: &str) -> String {
+    format!("{node} asks for no serving certificate")
 }
 
 fn made(request: &Value) -> Option<Time> {
@@ -105,13 +119,15 @@ impl Target for ApproveTarget<'_> {
             if all.iter().any(is_pending) {
                 match self.decide(&node, signer)? {
                     Ok(says) => return Ok(says),
-                    Err(_) if !is_over && self.is_to_come(&node, &all) => {}
+                    Err(_) if !is_over && self.may_still_ask(&node, &all) => {}
+                    Err(_) if signer == Signer::Serving && self.is_to_come(&node, &all) => {
+                        return Ok(asks_for_none(&node));
+                    }
                     Err(why) => return Err(Trouble::Refused(why)),
                 }
             } else if is_over {
-                // A kubelet whose serving certificate is still good asks for none.
                 return match signer {
-                    Signer::Serving => Ok(format!("{node} asks for no serving certificate")),
+                    Signer::Serving => Ok(asks_for_none(&node)),
                     Signer::Client => {
                         Err(Trouble::Failed(format!("no client request of {node} came")))
                     }

@@ -352,9 +352,7 @@ fn missing(error: &ExecutionError) -> String {
     match error {
         ExecutionError::NoSuchKey(key) => format!("no {key}"),
         ExecutionError::UndeclaredReference(name) => format!("no {name}"),
-        ExecutionError::FunctionError { .. } | ExecutionError::UnexpectedType { .. } => {
-            plimsoll_model::clip(&error.to_string())
-        }
+        ExecutionError::FunctionError { .. } => plimsoll_model::clip(&error.to_string()),
         // The rest show values, and a map is shown in another order each time.
         _ => "a value that does not fit".into(),
     }

@@ -120,6 +120,12 @@ pub fn refusals(scene: &Scene) -> Vec<Refusal> {
     found
 }
 
+/// By its name, or by the first part of a name with a domain, as people and BMCs call it.
+fn is_called(id: &EntityId, name: &str) -> bool {
+    let first = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    id.name == name || first(&id.name) == first(name)
+}
+
 impl<'s> Scene<'s> {
     fn fact(&self, entity: &EntityId, path: &str) -> Option<&'s Value> {
         crate::condition::fact(self.base, entity, path)

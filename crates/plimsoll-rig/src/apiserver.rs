@@ -1,5 +1,6 @@
 //! A real kube-apiserver on loopback, and kubeconfigs for it.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -215,7 +216,10 @@ impl ApiServer {
             "current-context": name,
         });
         let file = self.folder.join(format!("{name}.kubeconfig"));
-        fs_err::write(&file, format!("{config:#}"))?;
+        // Whoever reads it at this moment finds the one or the other, and no half.
+        let mut whole = tempfile::NamedTempFile::new_in(&self.folder)?;
+        write!(whole, "{config:#}")?;
+        whole.persist(&file)?;
         Ok(file)
     }
 

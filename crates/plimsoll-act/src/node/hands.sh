@@ -220,6 +220,10 @@ write_file() { # PATH MODE SUM [SOURCE]
     see "$root$4"
     if [ "$kind" != file ]; then give_up failed "there is no $4"; fi
     sum_of_content=$sum
+    # What is lent is known by its certificate when it is taken back, whatever stands here by then.
+    borrowed=$(borrowed_in "$root$4")
+    if [ -z "$borrowed" ]; then give_up failed "$4 has no certificate in it"; fi
+    note borrowed "$borrowed"
     cat "$root$4" > "$temp" || give_up failed "$1 cannot be written"
   else
     cat > "$temp" || give_up failed "$1 cannot be written"
@@ -232,13 +236,16 @@ undo_file() { # PATH [COPIES]
   if [ ! -e "$kept/manifest" ]; then return; fi
   rm -f "$(beside "$root$1")"
   see "$root$1"
+  if ! is_kept "$1" && [ "$kind $sum $mode" != "$(noted wrote)" ]; then
+    give_up stale "$1 was changed by somebody else since"
+  fi
+  # Also where somebody has put the file itself back: the kubelet speaks by its copies.
+  if [ -n "${2:-}" ]; then
+    borrowed=$(noted borrowed)
+    each take_copies_away "$2"
+    see "$root$1"
+  fi
   if ! is_kept "$1"; then
-    if [ "$kind $sum $mode" != "$(noted wrote)" ]; then give_up stale "$1 was changed by somebody else since"; fi
-    # First: by the file that is still there it is known what has to go.
-    if [ -n "${2:-}" ]; then
-      borrowed=$(borrowed_in "$root$1")
-      each take_copies_away "$2"
-    fi
     while read -r k s m p; do
       if [ "$p" = "$1" ]; then restore "$k" "$s" "$m" "$p"; fi
     done < "$kept/manifest"

@@ -1,8 +1,9 @@
 //! A disk that is mounted, or a folder: no service runs there, and no link leads out of it.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
-use plimsoll_act::{NodeTarget, Standing, Target, Trouble, read_file};
+use plimsoll_act::{LOCALHOST_KUBECONFIG, NodeTarget, Standing, Target, Trouble, read_file};
 use plimsoll_live::Node;
 use plimsoll_model::plan::{Action, Content, LOCALHOST_MAKER, UnitVerb, sha256};
 use serde_json::json;
@@ -207,6 +208,42 @@ fn what_was_lent_is_given_back_with_every_copy_that_the_kubelet_made() {
     target.undo(&borrow()).unwrap();
     assert_eq!(tree(root.path()), before);
     assert_eq!(standing(&target, &borrow()), Standing::Ahead);
+}
+
+/// Somebody put the kubeconfig back, as the old recipes say, and not what the kubelet made of it.
+#[test]
+fn copies_go_also_where_the_kubeconfig_was_put_back_by_hand() {
+    let root = tempdir().unwrap();
+    lay_out(root.path());
+    lend(root.path());
+    let before = tree(root.path());
+    let kubeconfig = at(root.path(), "/var/lib/kubelet/kubeconfig");
+    let aside = root.path().join("aside");
+    let keep = |from: &Path, to: &Path| {
+        let done = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status();
+        assert!(done.unwrap().success());
+    };
+    keep(&kubeconfig, &aside);
+    let target = below(root.path(), &Nobody);
+    does(&target, &borrow());
+    kubelet_stores(root.path(), LENT);
+    keep(&aside, &kubeconfig);
+    fs_err::remove_file(&aside).unwrap();
+    target.undo(&borrow()).unwrap();
+    assert_eq!(tree(root.path()), before);
+}
+
+#[test]
+fn what_has_no_certificate_is_not_lent() {
+    let root = tempdir().unwrap();
+    lay_out(root.path());
+    lend(root.path());
+    fs_err::write(at(root.path(), LOCALHOST_KUBECONFIG), "users: [{user: {token: x}}]\n").unwrap();
+    let target = below(root.path(), &Nobody);
+    target.keep(&borrow()).unwrap();
+    assert!(
+        matches!(target.act(&borrow()), Err(Trouble::Failed(why)) if why.contains("certificate"))
+    );
 }
 
 #[test]

@@ -451,6 +451,11 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("machineNetworkWritten", "somebody wrote them; else they are the default"),
             ("addressesOutside", "VIPs and hosts that no machine network holds"),
             ("ovnOverlaps", "networks that share addresses with OVN-Kubernetes' own"),
+            (
+                "primariesDiffer",
+                "lists of networks that begin with another family than the machines'",
+            ),
+            ("primaryMachineNetwork", "the first machine network, where lists differ from it"),
             ("podSubnets", "subnets that the cluster network has for nodes"),
             ("nodesWanted", "replicas of all pools"),
             ("hostsNamed", "hosts in both files"),

@@ -8,8 +8,8 @@ use plimsoll_model::{EntityId, FactBase, Value};
 use regex::Regex;
 use serde_json::Value as Json;
 
-use super::Scene;
 use super::objects::touches;
+use super::{Scene, is_called};
 
 /// How many members there are, and how many are well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ enum Takes {
 /// A machine that is known by its serial number and is none of this cluster.
 fn is_stranger(scene: &Scene) -> bool {
     let Target::Bmc { host, serial: Some(_) } = &scene.step.target else { return false };
-    let is_it = |id: &EntityId| id.name == *host;
+    let is_it = |id: &EntityId| is_called(id, host);
     !scene.hosts().chain(scene.all("Node")).any(is_it)
 }
 

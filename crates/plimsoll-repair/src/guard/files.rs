@@ -19,7 +19,7 @@ const IMAGE_CONFIG: &str = "MachineConfig";
 pub fn only_known_files(scene: &Scene) -> Vec<String> {
     let Target::Node { name } = &scene.step.target else { return Vec::new() };
     match &scene.step.action {
-        // Of who may write the kubelet's own, the next guard tells.
+        // Of who may write the kubelet's own, guard `identity` tells.
         Action::WriteFile { path, .. } if path == KUBELET => Vec::new(),
         Action::WriteFile { path, content: Content::Plan { .. }, .. } if is_credential(path) => {
             vec![format!(

@@ -4,7 +4,7 @@ use plimsoll_model::EntityId;
 use plimsoll_model::plan::{Action, Power, Target};
 use serde_json::{Value, json};
 
-use super::Scene;
+use super::{Scene, is_called};
 
 /// States of a host that has an operating system, and perhaps work, on it.
 const IN_USE: [&str; 3] = ["provisioned", "externally provisioned", "provisioning"];
@@ -96,10 +96,17 @@ pub fn no_host_for_anothers_sake(scene: &Scene) -> Vec<String> {
 /// Where the hosts are not the cluster's, its nodes are known. A machine that it does not know at all is
 /// the user's to name.
 fn of_a_node(scene: &Scene, host: &str, what: &str) -> Vec<String> {
-    let is_known = scene.all("Node").any(|node| node.name == host);
-    match is_known && scene.plan.root.entity.name != host && what != "switched on" {
-        true => vec![format!("{host} would be {what}, and it is a node of this cluster")],
-        false => Vec::new(),
+    let Some(node) = scene.all("Node").find(|node| is_called(node, host)) else {
+        return Vec::new();
+    };
+    let is_ready = scene.text(node, "ready.status") == Some("True");
+    match what {
+        "switched on" => Vec::new(),
+        _ if scene.plan.root.entity != *node => {
+            vec![format!("{host} would be {what}, and it is a node of this cluster")]
+        }
+        _ if is_ready => vec![format!("{host} would be {what}, and its node is ready")],
+        _ => Vec::new(),
     }
 }
 

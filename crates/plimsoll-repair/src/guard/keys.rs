@@ -10,6 +10,8 @@ const PRIVATE_KEY: &str = "PRIVATE KEY-----";
 /// Of a file's mode: what others than its owner may do.
 const OTHERS: u32 = 0o077;
 
+const POINTER: &str = "pointer-ignition";
+
 /// Whether a step writes what a maker makes.
 pub fn is_made(action: &Action) -> bool {
     matches!(content(action), Some(Content::Maker { .. }))
@@ -27,7 +29,11 @@ fn content(action: &Action) -> Option<&Content> {
 pub fn keys_go_where_they_belong(scene: &Scene) -> Vec<String> {
     let step = scene.step;
     match (content(&step.action), &step.action) {
-        (Some(Content::Maker { maker, .. }), action) => made(maker, action, &step.target),
+        (Some(Content::Maker { maker, inputs }), action) => {
+            let mut why = made(maker, action, &step.target);
+            why.extend(of_another(maker, inputs, &step.target));
+            why
+        }
         (Some(Content::Plan { value }), _) if holds_a_key(value) => in_the_plan(),
         (None, Action::Patch { operations, .. }) if operations.iter().any(holds_a_key) => {
             in_the_plan()
@@ -53,6 +59,15 @@ fn made(maker: &str, action: &Action, target: &Target) -> Vec<String> {
         }
         Some(_) => Vec::new(),
     }
+}
+
+/// A pointer is made of the Secret that it is written into: anything else there is not to be replaced.
+fn of_another(maker: &str, inputs: &Value, target: &Target) -> Option<String> {
+    let Target::Api(object) = target else { return None };
+    let of = inputs["secret"].as_str();
+    (maker == POINTER && of != Some(&object.name)).then(|| {
+        format!("the pointer of {} would be written over {}", of.unwrap_or("nothing"), object.name)
+    })
 }
 
 fn holds_a_key(value: &Value) -> bool {

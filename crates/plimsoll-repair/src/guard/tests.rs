@@ -249,6 +249,7 @@ fn rack() -> FactBase {
         set("BareMetalHost", host, "state", "provisioned".into());
     }
     set("Node", "by-hand-0", "controlPlane", false.into());
+    set("Node", "master-7.ocp.example.com", "controlPlane", true.into());
     set("BareMetalHost", "rack-7", "bmc", Value::Map(std::collections::BTreeMap::new()));
     base
 }
@@ -270,6 +271,7 @@ fn a_stranger_is_switched_off_by_its_serial_number_and_nobody_else_is() {
     }
     assert_eq!(off("worker-0", Some("7XK1111")), ["host"]);
     assert_eq!(off("by-hand-0", Some("CN7475")), ["host"], "a node that has no host");
+    assert!(off("master-7", Some("CN7475")).contains(&"host"), "a node with its domain");
     let on = json!({"do": "power", "to": "on"});
     let node = json!({"in": "bmc", "host": "by-hand-0"});
     assert_eq!(refused_in(&base, &on, &node, None), Vec::<&str>::new());

@@ -8,7 +8,7 @@ use plimsoll_act::{
     Api, ApiTarget, ApproveTarget, BmcTarget, NodeTarget, Reads, Target, Targets, Trouble, World,
 };
 use plimsoll_live::{Node, Request};
-use plimsoll_model::plan::{Action, Content, Object, Plan, Step, Target as Where};
+use plimsoll_model::plan::{Action, Content, Object, Plan, Step, Target as Where, UnitVerb};
 use plimsoll_model::{EntityId, FactBase, Time, Value as Fact};
 use serde_json::Value;
 
@@ -159,10 +159,18 @@ impl<'a> Hands<'a> {
     ) -> Result<Self, Trouble> {
         let session = plan.digest.clone();
         let repairing = (plan.root.entity.kind == "Node").then(|| plan.root.entity.name.clone());
+        let starts_it = plan.steps.iter().any(|step| {
+            let is_kubelet = matches!(&step.action, Action::Unit { unit, verb }
+                if unit == "kubelet" && matches!(verb, UnitVerb::Start | UnitVerb::Restart));
+            let of_root = matches!(&step.target, Where::Node { name }
+                if repairing.as_ref() == Some(name));
+            is_kubelet && of_root
+        });
         let approve = api.map(|api| ApproveTarget {
             api,
             clock: live::clock,
             repairing,
+            starts_it,
             since: plan.made_for,
             patience: REQUEST_COMES,
             poll,

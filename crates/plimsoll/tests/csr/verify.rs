@@ -91,9 +91,16 @@ fn static_pod_restarts(cluster: &Cluster) {
         &NOW,
     ];
     let child = cluster.command(&arguments.concat()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(3));
-    cluster
-        .load("set Pod/openshift-etcd/etcd-master-0 status.containerStatuses[0].restartCount = 9");
+    // Again and again, so that some are in the window, however late that begins.
+    for count in 5..25 {
+        let patch = format!(
+            r#"[{{"op": "replace", "path": "/status/containerStatuses/0/restartCount", "value": {count}}}]"#
+        );
+        let pod = ["patch", "pod", "etcd-master-0", "-n", "openshift-etcd"];
+        let how = ["--subresource=status", "--type=json", "-p", &patch];
+        cluster.server.kubectl(&[&pod[..], &how].concat(), "").unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+    }
     let well = answer(&child.wait_with_output().unwrap(), 0);
     let failed = well["window"]["failed_before"].to_string();
     assert!(failed.contains("static-pods-steady"), "{:#}", well["window"]);

@@ -29,6 +29,7 @@ pub fn extract(config: &InstallConfig, nets: &Nets, hosts: &[Machine<'_>], facts
     facts.set(&id, "machineNetworkWritten", written, File::Install, path, at, None);
     strangers(config, nets, hosts, &id, facts);
     overlaps(config, &id, facts);
+    primaries(config, &id, facts);
     pods(config, hosts, &id, facts);
     if let Some(baremetal) = &config.platform.baremetal {
         provisioning(baremetal, hosts, &id, facts);
@@ -93,6 +94,35 @@ fn overlaps(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
         }
     }
     facts.found(id, "ovnOverlaps", found);
+}
+
+/// Lists that begin with another family than that of the machines.
+fn primaries(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
+    let networking = &config.networking;
+    let is_of = |v4: bool| networking.service.iter().any(|it| it.value.is_ipv4() == v4);
+    let machine = networking.machine.first().filter(|_| is_of(true) && is_of(false));
+    let service = networking.service.first().map(|it| (it, "serviceNetwork"));
+    let cluster = networking.cluster.first().map(|it| (&it.cidr, "clusterNetwork"));
+    let is_real = |network: &Placed<Network>| network.value.address().is_some();
+    let mut found = Vec::new();
+    for (first, list) in [service, cluster].into_iter().flatten() {
+        let Some(machine) = machine.filter(|machine| is_real(machine) && is_real(first)) else {
+            continue;
+        };
+        if machine.value.is_ipv4() != first.value.is_ipv4() {
+            found.push(Found {
+                said: format!("{list} with {}", first.value),
+                file: File::Install,
+                path: format!("networking.{list}[0]"),
+                at: first.place,
+                value: Some(first.value.to_string()),
+            });
+        }
+    }
+    if let Some(machine) = machine.filter(|_| !found.is_empty()) {
+        facts.known(id, "primaryMachineNetwork", machine.value.to_string());
+    }
+    facts.found(id, "primariesDiffer", found);
 }
 
 /// Room for nodes and for pods on them.

@@ -60,12 +60,12 @@ fn odd_mtus(hosts: &[Machine<'_>], nets: &Nets) -> Vec<Found> {
             of_hosts.push((host, mtu, text));
         }
     }
-    let Some(usual) = counts.iter().max_by_key(|(_, count)| **count).map(|(mtu, _)| *mtu) else {
-        return Vec::new();
-    };
+    // Of as many, the one that nobody has to write is the usual one.
+    let most = counts.iter().max_by_key(|(mtu, count)| (**count, **mtu == USUAL_MTU));
+    let Some(usual) = most.map(|(mtu, _)| *mtu) else { return Vec::new() };
     let odd = of_hosts.into_iter().filter(|(_, mtu, _)| *mtu != usual);
     odd.map(|(host, mtu, text)| {
-        host.at(format!("{} has {mtu}, most have {usual}", host.id.name), text)
+        host.at(format!("{} has {mtu}, others have {usual}", host.id.name), text)
     })
     .collect()
 }
