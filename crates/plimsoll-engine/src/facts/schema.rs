@@ -528,6 +528,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
                 "macContradicts",
                 "ports whose MAC address or name differs between list and network config",
             ),
+            ("interfacesDown", "interfaces that have an address and are down or absent"),
             ("gatewaysOffLink", "gateways that no subnet of their interface holds"),
             ("nextHopsUnknown", "interfaces of routes that are not described"),
             ("switchedOff", "addresses of a family that is not enabled"),

@@ -13,6 +13,8 @@ pub struct Net {
     pub links: Vec<Link>,
     pub routes: Vec<Route>,
     pub dns: Vec<Text>,
+    /// Interfaces with an address that are not up, at the word that says so.
+    pub down: Vec<Text>,
 }
 
 /// A text, where it stands, and its path below `networkConfig`.
@@ -85,12 +87,14 @@ impl Net {
         let mut links: Vec<Link> =
             interfaces.iter().enumerate().filter_map(|(i, node)| link(node, i)).collect();
         settle(&mut links);
+        let down = interfaces.iter().enumerate().filter_map(|(i, node)| down(node, i)).collect();
         let routes = node.at(&["routes", "config"]).map(Node::items).unwrap_or_default();
         let servers = node.at(&["dns-resolver", "config", "server"]);
         Self {
             links,
             routes: routes.iter().enumerate().filter_map(|(i, node)| route(node, i)).collect(),
             dns: texts(servers, "dns-resolver.config.server"),
+            down,
         }
     }
 
@@ -158,6 +162,20 @@ fn says(node: Option<&Node>, word: bool) -> bool {
         Some(Kind::Text(value)) => value.eq_ignore_ascii_case(if word { "true" } else { "false" }),
         _ => false,
     }
+}
+
+fn down(node: &Node, index: usize) -> Option<Text> {
+    let name = node.get("name").and_then(shown)?;
+    let state = node.get("state")?;
+    let word = shown(state).filter(|word| matches!(word.as_str(), "down" | "absent"))?;
+    let has_address = |family: &&str| {
+        let ip = node.get(family);
+        let on = ip.filter(|ip| !says(ip.get("enabled"), false));
+        on.and_then(|ip| ip.get("address")).is_some_and(|all| !all.items().is_empty())
+    };
+    ["ipv4", "ipv6"].iter().find(has_address)?;
+    let path = format!("interfaces[{index}].state");
+    Some(Text { value: format!("{name} is {word}"), at: place(state), path })
 }
 
 fn link(node: &Node, index: usize) -> Option<Link> {

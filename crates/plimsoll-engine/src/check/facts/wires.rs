@@ -34,6 +34,8 @@ pub fn extract(hosts: &[Machine<'_>], nets: &Nets, method: Method, facts: &mut F
         facts.known(id, "agent", method == Method::Agent);
         addressing(host, net, nets, facts);
         facts.found(id, "interfacesDoubled", doubled(host, net));
+        let down = net.down.iter().map(|text| host.at(text.value.clone(), text)).collect();
+        facts.found(id, "interfacesDown", down);
         facts.found(id, "macContradicts", mac_contradicts(host, net));
         facts.found(id, "gatewaysOffLink", off_link(host, net));
         facts.found(id, "nextHopsUnknown", next_hops_unknown(host, net));
