@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,31 +12,45 @@ use serde_json::Value;
 
 use crate::shell;
 
-/// They start servers, kubelets or emulators, and would wait for each other's in one lane with the rest. The
-/// first is as long as all others together.
-const WAITING: [&[&str]; 2] =
-    [&["fix"], &["live", "csr", "check_live", "nodes", "node", "sushy", "bmcs", "smoke"]];
+const AT_A_TIME: usize = 3;
+/// They begin first, so that none of them is left alone at the end.
+const LONGEST: [&str; 6] = [
+    "plimsoll/fix",
+    "plimsoll/live",
+    "plimsoll/csr",
+    "plimsoll/promises",
+    "plimsoll/cases",
+    "plimsoll/rules",
+];
+/// Longer than any other: it is run in halves, each with servers of its own.
+const HALVED: &str = "plimsoll/fix";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Program {
     /// Of the package, below `crates`, and of the test.
     name: String,
-    target: String,
     executable: PathBuf,
     folder: PathBuf,
+    half: Option<&'static str>,
+}
+
+impl Program {
+    fn shown(&self) -> String {
+        self.half.map_or_else(|| self.name.clone(), |half| format!("{} {half}", self.name))
+    }
 }
 
 pub fn run() -> Result<()> {
-    let mut lanes = [const { Vec::new() }; WAITING.len() + 1];
-    for program in programs()? {
-        let is_of = |names: &&[&str]| names.contains(&program.target.as_str());
-        let lane = WAITING.iter().position(is_of).unwrap_or(WAITING.len());
-        lanes[lane].push(program);
-    }
+    let programs = in_order(programs()?);
     let failed = Mutex::new(Vec::new());
+    let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        for lane in &lanes {
-            scope.spawn(|| lane.iter().for_each(|one| told(one, &failed)));
+        for _ in 0..AT_A_TIME {
+            scope.spawn(|| {
+                while let Some(one) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    told(one, &failed);
+                }
+            });
         }
     });
     let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -45,16 +60,31 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
+fn in_order(programs: Vec<Program>) -> Vec<Program> {
+    let mut all = Vec::new();
+    for program in programs {
+        if program.name == HALVED {
+            let halves = ["1/2", "2/2"].map(Some);
+            all.extend(halves.map(|half| Program { half, ..program.clone() }));
+        } else {
+            all.push(program);
+        }
+    }
+    let place = |one: &Program| LONGEST.iter().position(|name| *name == one.name);
+    all.sort_by_key(|one| place(one).unwrap_or(LONGEST.len()));
+    all
+}
+
 /// One line where it went well, and everything it said where it did not.
 fn told(program: &Program, failed: &Mutex<Vec<String>>) {
     let began = Instant::now();
     let ran = ran(program);
     let time = began.elapsed();
     match ran {
-        Ok(summary) => println!("{}", line(&program.name, time, &summary)),
+        Ok(summary) => println!("{}", line(&program.shown(), time, &summary)),
         Err(said) => {
-            println!("{}\n{said:#}", line(&program.name, time, "FAILED"));
-            failed.lock().unwrap_or_else(PoisonError::into_inner).push(program.name.clone());
+            println!("{}\n{said:#}", line(&program.shown(), time, "FAILED"));
+            failed.lock().unwrap_or_else(PoisonError::into_inner).push(program.shown());
         }
     }
 }
@@ -67,6 +97,7 @@ fn ran(program: &Program) -> Result<String> {
     let output = Command::new(&program.executable)
         .current_dir(&program.folder)
         .env("CARGO_MANIFEST_DIR", &program.folder)
+        .envs(program.half.map(|half| ("PLIMSOLL_HALF", half)))
         .stdin(Stdio::null())
         .output()
         .with_context(|| format!("cannot start {}", program.executable.display()))?;
@@ -101,9 +132,9 @@ fn program(message: &str) -> Option<Program> {
     let is_test = message["profile"]["test"].as_bool()?;
     let executable = PathBuf::from(message["executable"].as_str().filter(|_| is_test)?);
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
-    let target = message["target"]["name"].as_str()?.to_string();
+    let target = message["target"]["name"].as_str()?;
     let name = format!("{}/{target}", folder.file_name()?.to_string_lossy());
-    Some(Program { name, target, executable, folder })
+    Some(Program { name, executable, folder, half: None })
 }
 
 #[cfg(test)]
@@ -120,6 +151,19 @@ mod tests {
         assert_eq!(program(&message(true)).unwrap().name, "a/live");
         assert_eq!(program(&message(false)), None);
         assert_eq!(program(r#"{"reason":"build-finished","success":true}"#), None);
+    }
+
+    #[test]
+    fn the_longest_begin_first_and_the_longest_of_all_in_halves() {
+        let one = |name: &str| Program {
+            name: name.into(),
+            executable: PathBuf::new(),
+            folder: PathBuf::new(),
+            half: None,
+        };
+        let all = ["a/b", "plimsoll/csr", "plimsoll/fix", "x/fix"].map(one).to_vec();
+        let shown: Vec<String> = in_order(all).iter().map(Program::shown).collect();
+        assert_eq!(shown, ["plimsoll/fix 1/2", "plimsoll/fix 2/2", "plimsoll/csr", "a/b", "x/fix"]);
     }
 
     #[test]
