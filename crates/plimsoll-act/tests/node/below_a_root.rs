@@ -178,17 +178,15 @@ fn no_service_runs_in_a_folder() {
 fn the_nodes_own_kubeconfig_is_copied_on_the_node() {
     let root = tempdir().unwrap();
     lay_out(root.path());
-    let source = "etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/localhost.kubeconfig";
-    let source = root.path().join(source);
-    fs_err::create_dir_all(source.parent().unwrap()).unwrap();
-    fs_err::write(&source, "administrator").unwrap();
+    lend(root.path());
+    let lent = fs_err::read_to_string(at(root.path(), LOCALHOST_KUBECONFIG)).unwrap();
     let before = tree(root.path());
     let target = below(root.path(), &Nobody);
     let step = made_by(LOCALHOST_MAKER, "/var/lib/kubelet/kubeconfig");
     does(&target, &step);
     assert_eq!(standing(&target, &step), Standing::Done);
     let written = at(root.path(), "/var/lib/kubelet/kubeconfig");
-    assert_eq!(fs_err::read_to_string(written).unwrap(), "administrator");
+    assert_eq!(fs_err::read_to_string(written).unwrap(), lent);
     target.undo(&step).unwrap();
     assert_eq!(tree(root.path()), before);
 }

@@ -173,7 +173,7 @@ fn down(node: &Node, index: usize) -> Option<Text> {
         let on = ip.filter(|ip| !says(ip.get("enabled"), false));
         on.and_then(|ip| ip.get("address")).is_some_and(|all| !all.items().is_empty())
     };
-    ["ipv4", "ipv6"].iter().find(has_address)?;
+    ["ipv4", "ipv6"].into_iter().find(has_address)?;
     let path = format!("interfaces[{index}].state");
     Some(Text { value: format!("{name} is {word}"), at: place(state), path })
 }
