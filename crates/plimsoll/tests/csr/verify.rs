@@ -91,6 +91,7 @@ fn static_pod_restarts(cluster: &Cluster) {
         &NOW,
     ];
     let child = cluster.command(&arguments.concat()).spawn().unwrap();
+    let _ = cluster.server.kubectl(&["create", "namespace", "openshift-etcd"], "");
     // Again and again, so that some are in the window, however late that begins.
     for count in 5..25 {
         let patch = format!(
