@@ -412,7 +412,7 @@ const A_LOG: &str = "/log?container=";
 /// Longer than a request may take, but it comes.
 fn a_log_that_comes_slowly(cluster: &mut Cluster) {
     cluster.load(&base());
-    let patience = Patience { request: Duration::from_secs(12), ..PATIENCE };
+    let patience = Patience { request: Duration::from_secs(60), ..PATIENCE };
     let slowed = AtomicUsize::new(0);
     let (account, files) = through_with(cluster, patience, move |path| {
         match path.contains(A_LOG) && slowed.fetch_add(1, Ordering::Relaxed) == 0 {
