@@ -45,13 +45,14 @@ struct Grower<'a> {
 }
 
 pub fn ground<'a>(pack: &'a Pack, base: &'a FactBase, states: &'a States) -> Grounded<'a> {
-    let mut by_state: Vec<BTreeMap<&EntityId, &Instance>> =
-        vec![BTreeMap::new(); pack.states.len()];
+    let mut by_state: Vec<Vec<(&EntityId, &Instance)>> = vec![Vec::new(); pack.states.len()];
     for (id, instances) in states {
         for instance in instances {
-            by_state[instance.state].insert(id, instance);
+            by_state[instance.state].push((id, instance));
         }
     }
+    // In order already, so that a map of it is made without a search for each.
+    let by_state = by_state.into_iter().map(BTreeMap::from_iter).collect();
     let mut grower = Grower {
         pack,
         base,

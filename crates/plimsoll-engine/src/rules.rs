@@ -77,6 +77,17 @@ impl Setting {
 pub type States = BTreeMap<EntityId, Vec<Instance>>;
 
 pub fn run(pack: &Pack, base: &FactBase) -> States {
+    judged(pack, base, |_| true)
+}
+
+/// Without what is not there, which is nearly everything that a good config of a thousand hosts has.
+pub fn run_without_false(pack: &Pack, base: &FactBase) -> States {
+    let mut states = judged(pack, base, |instance| instance.truth != Truth::False);
+    states.retain(|_, instances| !instances.is_empty());
+    states
+}
+
+fn judged(pack: &Pack, base: &FactBase, keep: fn(&Instance) -> bool) -> States {
     let setting = Setting::of(base);
     let mut by_kind: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, state) in pack.states.iter().enumerate() {
@@ -84,16 +95,17 @@ pub fn run(pack: &Pack, base: &FactBase) -> States {
             by_kind.entry(state.on.as_str()).or_default().push(index);
         }
     }
+    let kinds: BTreeMap<&str, Kind<'_>> =
+        by_kind.into_iter().map(|(kind, rules)| (kind, Kind::of(pack, &rules))).collect();
     let entities: Vec<(&EntityId, &Entity)> =
-        base.entities.iter().filter(|(id, _)| by_kind.contains_key(id.kind.as_str())).collect();
+        base.entities.iter().filter(|(id, _)| kinds.contains_key(id.kind.as_str())).collect();
     entities
         .par_iter()
         .with_min_len(MIN_ENTITIES)
         .map_init(
-            || Judge::new(pack, base),
+            || Judge::new(pack, base, keep),
             |judge, (id, entity)| {
-                let rules = &by_kind[id.kind.as_str()];
-                ((*id).clone(), judge.instances(rules, id, entity))
+                ((*id).clone(), judge.instances(&kinds[id.kind.as_str()], id, entity))
             },
         )
         .collect()
@@ -102,20 +114,92 @@ pub fn run(pack: &Pack, base: &FactBase) -> States {
 /// To make a judge costs as much as to judge so many.
 const MIN_ENTITIES: usize = 64;
 
+/// The rules about one kind of thing.
+struct Kind<'p> {
+    rules: Vec<Asked>,
+    /// What they read, in order.
+    facts: Vec<&'p str>,
+}
+
+struct Asked {
+    rule: usize,
+    /// Places in the facts of its kind; nothing where any fact may decide.
+    reads: Option<Vec<usize>>,
+}
+
+impl<'p> Kind<'p> {
+    fn of(pack: &'p Pack, rules: &[usize]) -> Self {
+        let reads: Vec<_> = rules.iter().map(|rule| facts_read(&pack.states[*rule])).collect();
+        let facts: BTreeSet<&str> = reads.iter().flatten().flatten().copied().collect();
+        let facts: Vec<&str> = facts.into_iter().collect();
+        let places = |read: &BTreeSet<&str>| {
+            read.iter().filter_map(|fact| facts.binary_search(fact).ok()).collect()
+        };
+        let rules = rules.iter().zip(&reads);
+        let rules =
+            rules.map(|(rule, read)| Asked { rule: *rule, reads: read.as_ref().map(places) });
+        Self { rules: rules.collect(), facts }
+    }
+
+    /// Both sides are sorted, so that one walk finds all.
+    fn write(&self, written: &mut Written, id: &EntityId, entity: &Entity) {
+        written.clear();
+        let mut known = entity.facts.iter().peekable();
+        for fact in &self.facts {
+            while known.next_if(|(name, _)| name.as_str() < *fact).is_some() {}
+            let value = known.next_if(|(name, _)| name.as_str() == *fact);
+            written.add(|bytes| match (own_name(id, fact), value) {
+                (Some(name), _) => write_text(bytes, name),
+                (None, Some((_, value))) => write_value(bytes, value),
+                (None, None) => bytes.push(b'-'),
+            });
+        }
+    }
+}
+
+/// Of each fact of a kind: equal bytes, equal value.
+#[derive(Default)]
+struct Written {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    one: Vec<u8>,
+}
+
+impl Written {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.one.clear();
+        write(&mut self.one);
+        self.bytes.extend_from_slice(&self.one);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn of(&self, place: usize) -> &[u8] {
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[place]]
+    }
+}
+
+fn facts_read(rule: &StateRule) -> Option<BTreeSet<&str>> {
+    let parts = [Some(&rule.when), rule.proven.as_ref(), rule.recovered.as_ref()];
+    let parts = parts.into_iter().chain([rule.since.as_ref()]).flatten();
+    let facts: Option<Vec<_>> = parts.map(|part| part.facts_of("self")).collect();
+    facts.map(|all| all.into_iter().flatten().collect())
+}
+
 /// What a rule says depends on the facts that it reads, and most of a thousand hosts are alike in them:
 /// what was said once is remembered.
 struct Judge<'p> {
     pack: &'p Pack,
     shared: Context<'static>,
-    /// By rule.
-    said: Vec<Option<Said<'p>>>,
-}
-
-/// Of one rule.
-struct Said<'p> {
-    /// Nothing where any fact may decide.
-    facts: Option<BTreeSet<&'p str>>,
-    known: HashMap<Vec<u8>, Instance>,
+    keep: fn(&Instance) -> bool,
+    written: Written,
+    /// By rule, and by what is written of the facts that it reads.
+    said: Vec<HashMap<Vec<u8>, Instance>>,
 }
 
 /// Rules that say something else of each entity are not remembered without end.
@@ -123,76 +207,60 @@ const MAX_KNOWN: usize = 64;
 const MAX_KEY: usize = 512;
 
 impl<'p> Judge<'p> {
-    fn new(pack: &'p Pack, base: &FactBase) -> Self {
-        let said = pack.states.iter().map(|_| None).collect();
-        Self { pack, shared: shared(base), said }
+    fn new(pack: &'p Pack, base: &FactBase, keep: fn(&Instance) -> bool) -> Self {
+        let said = vec![HashMap::new(); pack.states.len()];
+        Self { pack, shared: shared(base), keep, written: Written::default(), said }
     }
 
-    fn instances(&mut self, rules: &[usize], id: &EntityId, entity: &Entity) -> Vec<Instance> {
-        let mut instances: Vec<Instance> = Vec::with_capacity(rules.len());
+    fn instances(&mut self, kind: &Kind<'p>, id: &EntityId, entity: &Entity) -> Vec<Instance> {
+        let mut instances: Vec<Instance> = Vec::new();
         // The place of each that has to be asked, and what it is remembered by.
-        let mut open: Vec<(usize, Option<Vec<u8>>)> = Vec::new();
+        let mut open: Vec<(usize, &Asked, Option<Vec<u8>>)> = Vec::new();
+        kind.write(&mut self.written, id, entity);
         let mut key = Vec::new();
-        for index in rules {
-            let rule = &self.pack.states[*index];
+        for asked in &kind.rules {
+            let rule = &self.pack.states[asked.rule];
             if !rule.named.is_empty() && !rule.named.contains(&id.name) {
                 continue;
             }
-            let said = self.said[*index].get_or_insert_with(|| Said::of(rule));
-            let has_key = said.write_key(&mut key, id, entity);
-            if let Some(known) = said.known.get(&key).filter(|_| has_key) {
-                instances.push(known.clone());
+            let has_key = asked.write_key(&mut key, &self.written);
+            if let Some(known) = self.said[asked.rule].get(&key).filter(|_| has_key) {
+                if (self.keep)(known) {
+                    instances.push(known.clone());
+                }
                 continue;
             }
-            open.push((instances.len(), has_key.then(|| key.clone())));
-            instances.push(Instance::unknown(*index));
+            open.push((instances.len(), asked, has_key.then(|| key.clone())));
+            instances.push(Instance::unknown(asked.rule));
         }
-        let facts = open.iter().map(|(at, _)| {
-            self.said[instances[*at].state].as_ref().and_then(|said| said.facts.as_ref())
-        });
+        if open.is_empty() {
+            return instances;
+        }
+        let places: Option<Vec<&Vec<usize>>> =
+            open.iter().map(|(_, asked, _)| asked.reads.as_ref()).collect();
+        let facts = places.map(|all| all.into_iter().flatten().map(|at| kind.facts[*at]).collect());
         let mut scope = self.shared.new_inner_scope();
-        if !open.is_empty() {
-            let facts: Option<Vec<&BTreeSet<&str>>> = facts.collect();
-            let facts = facts.map(|all| all.into_iter().flatten().copied().collect());
-            scope.add_variable_from_value("self", bound_in(id, entity, facts.as_ref()));
-        }
-        for (at, key) in open {
-            let index = instances[at].state;
-            instances[at] = evaluate(index, &self.pack.states[index], &scope);
-            if let (Some(key), Some(said)) = (key, &mut self.said[index])
-                && said.known.len() < MAX_KNOWN
-            {
-                said.known.insert(key, instances[at].clone());
+        scope.add_variable_from_value("self", bound_in(id, entity, facts.as_ref()));
+        for (at, Asked { rule, .. }, key) in open {
+            instances[at] = evaluate(*rule, &self.pack.states[*rule], &scope);
+            if let Some(key) = key.filter(|_| self.said[*rule].len() < MAX_KNOWN) {
+                self.said[*rule].insert(key, instances[at].clone());
             }
         }
+        instances.retain(self.keep);
         instances
     }
 }
 
-impl<'p> Said<'p> {
-    fn of(rule: &'p StateRule) -> Self {
-        let parts = [Some(&rule.when), rule.proven.as_ref(), rule.recovered.as_ref()];
-        let parts = parts.into_iter().chain([rule.since.as_ref()]).flatten();
-        let facts: Option<Vec<_>> = parts.map(|part| part.facts_of("self")).collect();
-        let facts = facts.map(|all| all.into_iter().flatten().collect());
-        Self { facts, known: HashMap::new() }
-    }
-
+impl Asked {
     /// Equal for entities of which the rule has to say the same. Whether there is one.
-    fn write_key(&self, key: &mut Vec<u8>, id: &EntityId, entity: &Entity) -> bool {
+    fn write_key(&self, key: &mut Vec<u8>, written: &Written) -> bool {
         key.clear();
-        let Some(facts) = &self.facts else { return false };
-        for fact in facts {
-            match (own_name(id, fact), entity.facts.get(*fact)) {
-                (Some(name), _) => write_text(key, name),
-                (None, Some(value)) => write_value(key, value),
-                (None, None) => key.push(b'-'),
-            }
-            if key.len() > MAX_KEY {
-                return false;
-            }
+        let Some(reads) = &self.reads else { return false };
+        for place in reads {
+            key.extend_from_slice(written.of(*place));
         }
-        true
+        key.len() <= MAX_KEY
     }
 }
 

@@ -30,7 +30,7 @@ use crate::predicate::Truth;
 use crate::rules::{self, Instance, Setting, bound, proof, shared};
 use crate::summary;
 use crate::suppress::Suppression;
-use facts::{Facts, Spot};
+use facts::{Facts, Reads, Spot};
 pub use page::page;
 pub use words::Words;
 
@@ -285,12 +285,8 @@ fn own(
     not_checked: &mut Vec<NotChecked>,
 ) -> usize {
     let pack = &knowledge.pack;
-    let mut states = rules::run(pack, &facts.base);
     // What is not there causes nothing, and there is much of it.
-    for instances in states.values_mut() {
-        instances.retain(|instance| instance.truth != Truth::False);
-    }
-    states.retain(|_, instances| !instances.is_empty());
+    let states = rules::run_without_false(pack, &facts.base);
     let grounded = ground::ground(pack, &facts.base, &states);
     let graph = &grounded.graph;
     let is_true = |node: usize| graph.nodes[node].observed == Observed::True;
@@ -306,7 +302,8 @@ fn own(
         }
     }
     let hiding = hiding(pack);
-    let reads: Vec<Vec<&str>> = pack.states.iter().map(|rule| rule.when.reads_of("self")).collect();
+    let reads = pack.states.iter().map(|rule| Reads::of(&rule.when.reads_of("self")));
+    let reads: Vec<Reads> = reads.collect();
     for (id, instances) in &states {
         for instance in instances {
             let rule = &pack.states[instance.state];

@@ -19,13 +19,14 @@ mod unreadable;
 mod vips;
 mod wires;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use plimsoll_install::{File, Judgement, Place, Placed, Refusal};
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Value, clip, redact};
 
 use super::Asked;
 pub use assets::AGE;
+pub use live::Reads;
 
 /// A place in a file of the user, and what stands there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,8 +40,10 @@ pub struct Spot {
 
 pub struct Facts {
     pub base: FactBase,
+    /// Until all of `base` is known: a host has a hundred facts, and each has to find it.
+    entities: HashMap<EntityId, Entity>,
     /// By entity and fact.
-    spots: BTreeMap<EntityId, BTreeMap<String, Spot>>,
+    spots: HashMap<EntityId, BTreeMap<String, Spot>>,
     texts: BTreeMap<&'static str, Lines>,
     names: BTreeMap<&'static str, String>,
     /// The first key of a line that no field has.
@@ -96,7 +99,7 @@ fn shortened(mut said: Vec<String>) -> Vec<String> {
 }
 
 /// Nearly always it is there: a host has a hundred facts, and none of them needs its name again.
-fn with<V: Default>(map: &mut BTreeMap<EntityId, V>, id: &EntityId, act: impl FnOnce(&mut V)) {
+fn with<V: Default>(map: &mut HashMap<EntityId, V>, id: &EntityId, act: impl FnOnce(&mut V)) {
     match map.get_mut(id) {
         Some(value) => act(value),
         None => act(map.entry(id.clone()).or_default()),
@@ -123,6 +126,7 @@ pub fn extract(judgement: &Judgement, asked: &Asked<'_>) -> Facts {
     policy::extract(&hosts, &nets, &mut facts);
     live::extract(judgement, asked, &mut facts);
     unread::forget(&judgement.unread, &mut facts);
+    facts.base.entities = facts.entities.drain().collect();
     facts
 }
 
@@ -131,7 +135,8 @@ impl Facts {
         let name = judgement.config.install.as_ref().map(|config| config.name.value.clone());
         let mut facts = Self {
             base: FactBase { now: asked.seen.now, ..FactBase::default() },
-            spots: BTreeMap::new(),
+            entities: HashMap::new(),
+            spots: HashMap::new(),
             texts: BTreeMap::new(),
             names: BTreeMap::new(),
             unknown: BTreeMap::new(),
@@ -202,7 +207,7 @@ impl Facts {
     }
 
     fn entity(&mut self, id: &EntityId) -> &mut Entity {
-        self.base.entities.entry(id.clone()).or_default()
+        self.entities.entry(id.clone()).or_default()
     }
 
     fn stand(&mut self, id: &EntityId, fact: &str, spot: Spot) {
@@ -229,7 +234,7 @@ impl Facts {
             column: at.column,
             value: shown,
         };
-        with(&mut self.base.entities, id, |entity| entity.set(fact, value, evidence));
+        with(&mut self.entities, id, |entity| entity.set(fact, value, evidence));
         self.stand(id, fact, spot);
     }
 
@@ -260,7 +265,7 @@ impl Facts {
     }
 
     fn minor(&self) -> i64 {
-        let cluster = self.base.entities.get(&EntityId::cluster());
+        let cluster = self.entities.get(&EntityId::cluster());
         match cluster.and_then(|cluster| cluster.facts.get("minor")) {
             Some(Value::Int(minor)) => *minor,
             _ => 0,
@@ -269,7 +274,7 @@ impl Facts {
 
     /// A fact that nobody wrote down at one place.
     fn known(&mut self, id: &EntityId, fact: &str, value: impl Into<Value>) {
-        with(&mut self.base.entities, id, |entity| {
+        with(&mut self.entities, id, |entity| {
             entity.facts.insert(fact.into(), value.into());
         });
     }
@@ -289,7 +294,7 @@ impl Facts {
         let proofs = found.iter().take(MOST_SHOWN).map(|one| self.evidence(one.file, one.at));
         let proofs: Vec<Evidence> = proofs.collect();
         let said: Vec<String> = shortened(found.into_iter().map(|one| one.said).collect());
-        with(&mut self.base.entities, id, |entity| entity.derive(fact, said, proofs));
+        with(&mut self.entities, id, |entity| entity.derive(fact, said, proofs));
         self.stand(id, fact, spot);
     }
 

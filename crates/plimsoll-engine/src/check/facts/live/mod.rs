@@ -14,7 +14,7 @@ mod ports;
 mod seen;
 mod vips;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use plimsoll_install::{Baremetal, File, Host, Judgement, Place};
 use plimsoll_model::check::NotChecked;
@@ -44,7 +44,7 @@ pub struct Live {
     /// Parts.
     asked: BTreeSet<String>,
     /// By fact: entities of which there is something to see.
-    applies: BTreeMap<&'static str, BTreeSet<EntityId>>,
+    applies: BTreeMap<&'static str, HashSet<EntityId>>,
     /// Why it could not be seen all the same.
     why: BTreeMap<(EntityId, &'static str), String>,
     /// By the path of a list of VIPs that nobody wrote: the name that the installer asks for, and the
@@ -67,25 +67,30 @@ impl Live {
 
     /// Why a rule that reads these facts of an entity is unknown. Nothing for a rule that reads the
     /// files alone; an empty list where there is nothing to see.
-    pub fn unseen(&self, id: &EntityId, rule: &str, reads: &[&str]) -> Option<Vec<NotChecked>> {
-        let mut live = false;
+    pub fn unseen(&self, id: &EntityId, rule: &str, reads: &Reads) -> Option<Vec<NotChecked>> {
         let mut told = Vec::new();
-        for (fact, part) in FACTS {
-            if !reads.iter().any(|path| path.split('.').next() == Some(fact)) {
-                continue;
-            }
-            live = true;
+        for (fact, part) in &reads.0 {
             if !self.applies.get(fact).is_some_and(|all| all.contains(id)) {
                 return Some(Vec::new());
             }
             if !self.is_asked(part) {
                 let why = format!("not asked: --live={part}");
-                return Some(vec![NotChecked { id: part.into(), why }]);
+                return Some(vec![NotChecked { id: (*part).into(), why }]);
             }
-            let why = self.why.get(&(id.clone(), fact)).map_or(NOT_TOLD, String::as_str);
+            let why = self.why.get(&(id.clone(), *fact)).map_or(NOT_TOLD, String::as_str);
             told = vec![NotChecked { id: rule.into(), why: clip(&redact(why)) }];
         }
-        live.then_some(told)
+        (!reads.0.is_empty()).then_some(told)
+    }
+}
+
+/// What a rule reads of what is seen outside of the files: facts, and the part of each.
+pub struct Reads(Vec<(&'static str, &'static str)>);
+
+impl Reads {
+    pub fn of(paths: &[&str]) -> Self {
+        let is_read = |fact: &str| paths.iter().any(|path| path.split('.').next() == Some(fact));
+        Self(FACTS.into_iter().filter(|(fact, _)| is_read(fact)).collect())
     }
 }
 

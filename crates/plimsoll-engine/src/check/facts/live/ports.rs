@@ -1,5 +1,7 @@
 //! TCP ports that an install needs and that can be tried from here: of BMCs and mirrors.
 
+use std::collections::BTreeSet;
+
 use plimsoll_install::{File, Judgement};
 use plimsoll_model::EntityId;
 
@@ -15,8 +17,8 @@ pub fn extract(judgement: &Judgement, seen: &Seen, facts: &mut Facts) {
         facts.looks_at(&id, "ports", (File::Install, &path, host.bmc.address.place), &target);
         tried(&id, &target, seen, facts);
     }
-    let registries: Vec<EntityId> =
-        facts.base.entities.keys().filter(|id| id.kind == "Registry").cloned().collect();
+    let registries: BTreeSet<EntityId> =
+        facts.entities.keys().filter(|id| id.kind == "Registry").cloned().collect();
     for id in registries {
         let spot = facts.spots.get(&id).and_then(|spots| spots.get("mirror")).cloned();
         facts.live.applies(&id, "ports");
