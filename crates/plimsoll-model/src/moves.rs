@@ -83,16 +83,21 @@ impl Moves {
     pub fn blind(before: &Diagnosis, now: &Diagnosis) -> Option<Self> {
         let lost = now.verdict == Verdict::NotProvable && before.verdict != Verdict::NotProvable;
         let mut gaps = now.sources.iter().filter(|source| !source.complete).flat_map(|s| &s.gaps);
-        let blind = gaps.next().or(Some(&now.reason)).filter(|_| lost)?;
-        Some(Self {
+        let why = gaps.next().or(Some(&now.reason)).filter(|_| lost)?;
+        Some(Self::unseen(before, now.generated_for, why.clone()))
+    }
+
+    /// Nothing could be looked at: what was known stands.
+    pub fn unseen(before: &Diagnosis, to: Option<Time>, why: String) -> Self {
+        Self {
             schema: MOVES_SCHEMA.into(),
             from: before.generated_for,
-            to: now.generated_for,
+            to,
             verdict: (before.verdict, before.verdict),
-            blind: Some(blind.clone()),
+            blind: Some(why),
             roots: Vec::new(),
             states: Vec::new(),
-        })
+        }
     }
 
     /// The published schema of this format.

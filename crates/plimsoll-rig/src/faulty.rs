@@ -29,7 +29,7 @@ pub enum Fault {
     Cut(usize),
     /// A page that asks for a login, as a portal on the way gives it.
     Portal,
-    /// The answer in so many parts, with a pause before each.
+    /// The head of the answer at once, its body in so many parts with a pause between each two.
     Slowly(usize, Duration),
 }
 
@@ -120,10 +120,13 @@ fn serve(
     server.write_all(head.as_bytes()).ok()?;
     server.flush().ok()?;
     if let Some((parts, pause)) = slowly {
-        let mut all = Vec::new();
-        let _ = server.read_to_end(&mut all);
-        for part in all.chunks(all.len().div_ceil(parts).max(1)) {
-            std::thread::sleep(pause);
+        let head = head_of(&mut server)?;
+        client.write_all(head.as_bytes()).ok()?;
+        let mut body = Vec::new();
+        let _ = server.read_to_end(&mut body);
+        for at in 0..parts {
+            std::thread::sleep(if at == 0 { Duration::ZERO } else { pause });
+            let part = &body[body.len() * at / parts..body.len() * (at + 1) / parts];
             client.write_all(part).ok()?;
             client.flush().ok()?;
         }

@@ -55,6 +55,11 @@ impl Kubelets {
         lock(&self.texts).logs.retain(|(name, _), _| !name.ends_with(&end));
     }
 
+    /// From now on the log of this container, `NAMESPACE/POD/CONTAINER`, is another one.
+    pub fn log(&self, container: &str, text: &str) {
+        lock(&self.texts).logs.insert((container.into(), false), text.into());
+    }
+
     /// From now on the journal of this unit is another one.
     pub fn journal(&self, node: &str, unit: &str, text: &str) {
         lock(&self.texts).journals.insert((node.into(), unit.into()), text.into());

@@ -21,8 +21,8 @@ const TRIES_WHEN_SILENT: u32 = 2;
 /// Questions in a row that came to nothing, after which little is hoped of the next.
 const FAILURES: u32 = 4;
 const LITTLE_HOPE: Duration = Duration::from_secs(3);
-/// An answer that comes may take so many times as long as its beginning.
-const SLOWEST: u32 = 4;
+/// An answer that keeps coming may take this part of the time that is left: others wait behind it.
+const SHARE: u32 = 2;
 /// No single answer of a cluster is larger; a page of a thousand pods is a tenth of it.
 const LARGEST_ANSWER: usize = 256 << 20;
 /// Of the body of a refusal.
@@ -257,7 +257,7 @@ impl Asker {
             .body(Body::empty())
             .map_err(|error| Trouble { why: error.to_string(), ..Trouble::default() })?;
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let end = Instant::now() + (time * SLOWEST).min(self.deadline.left());
+        let end = Instant::now() + (self.deadline.left() / SHARE).max(time);
         let sent = tokio::time::timeout(time, self.client.send(request)).await;
         let response = sent.map_err(|_| silence(time))?.map_err(|error| refusal(&error))?;
         let status = response.status();

@@ -81,7 +81,7 @@ async fn journal(reading: &Reading<'_>, node: &str, unit: &str, well: bool) -> O
             if !clean.trim().is_empty() {
                 reading.out.add(format!("nodes/{node}/journal/{unit}.log"), clean).await.ok()?;
             }
-            reading.tell_missing_part(&format!("the journal of {unit} on {node}"), node, &log);
+            reading.tell_missing_part(&format!("the journal of {unit} on {node}"), &log);
             Some(())
         }
         Err(trouble) if trouble.status == Some(403) => {

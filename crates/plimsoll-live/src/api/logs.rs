@@ -56,7 +56,7 @@ pub async fn read(reading: &Reading<'_>, log: &WantedLog) -> Result<(), Closed> 
     match reading.asker.of_kubelet(&path, LARGEST_LOG).await {
         Ok(log) => {
             let what = format!("the {era} log of {namespace}/{pod}/{container}");
-            reading.tell_missing_part(&what, node, &log);
+            reading.tell_missing_part(&what, &log);
             let clean = redact(&String::from_utf8_lossy(&log.text)).to_string();
             let folder = format!("namespaces/{namespace}/pods/{pod}/{container}/{container}");
             reading.out.add(format!("{folder}/logs/{era}.log"), clean).await?;

@@ -115,7 +115,9 @@ impl<'r> Reading<'r> {
         });
         futures::stream::iter(lists).buffer_unordered(LISTS_AT_ONCE).collect::<()>().await;
         let pods = std::mem::take(&mut *lock(&self.pods));
-        let health = std::mem::take(&mut *lock(&self.health));
+        let mut health = std::mem::take(&mut *lock(&self.health));
+        // Where no pod can be seen, that all is quiet cannot be told either.
+        health.red |= pods.is_empty();
         let logs = logs::wanted(self.needs, &pods, &health);
         let reads = logs.iter().map(|log| async {
             progress.say(&format!("log of {}/{}", log.namespace, log.pod));
@@ -214,14 +216,14 @@ impl<'r> Reading<'r> {
         *lock(&self.unread).entry(key).or_default() += 1;
     }
 
-    fn tell_missing_part(&self, what: &str, node: &str, log: &Log) {
+    fn tell_missing_part(&self, what: &str, log: &Log) {
         if log.cut {
             let why = "it is too long: only its newest part is kept";
             self.gaps.note(format!("the beginning of {what}"), why);
         }
         if let Some(trouble) = &log.trouble {
+            // Its kubelet answered: the next log of it may be well.
             self.gaps.add(format!("the end of {what}"), &trouble.why);
-            self.notice_silence(node, trouble);
         }
     }
 

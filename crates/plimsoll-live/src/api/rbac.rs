@@ -9,8 +9,8 @@ use super::authorities::PLACES;
 use super::plan::plan;
 
 /// Manifests for `oc apply`: a role for what is read everywhere, and one in each namespace of which
-/// secrets or config maps are looked at. Only reading verbs.
-pub fn manifests(needs: &Needs) -> String {
+/// secrets or config maps are looked at. Only reading verbs. With a user, each is granted to that one.
+pub fn manifests(needs: &Needs, user: Option<&str>) -> String {
     let wants = plan(needs);
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for want in wants.iter().filter(|want| want.namespaces.is_empty()) {
@@ -26,6 +26,7 @@ pub fn manifests(needs: &Needs) -> String {
     out.push_str("# Journals of nodes, through their kubelets. It lets more be done than that:\n");
     out.push_str("# leave it out where that is too much, and the journals are a gap.\n");
     rule(&mut out, "", &["nodes/proxy"], &["get"]);
+    binding(&mut out, None, user);
     let mut namespaces: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for want in &wants {
         for namespace in &want.namespaces {
@@ -50,8 +51,21 @@ pub fn manifests(needs: &Needs) -> String {
             rule(&mut out, "", &["configmaps"], &["get"]);
             let _ = writeln!(out, "  resourceNames: [{}]", quoted(&named));
         }
+        binding(&mut out, Some(namespace), user);
     }
     out
+}
+
+fn binding(out: &mut String, namespace: Option<&str>, user: Option<&str>) {
+    let Some(user) = user else { return };
+    let role = if namespace.is_some() { "Role" } else { "ClusterRole" };
+    let place = namespace.map(|name| format!("  namespace: {name}\n")).unwrap_or_default();
+    let _ = write!(
+        out,
+        "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: {role}Binding\nmetadata:\n  name: plimsoll-read\n{place}roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: {role}\n  name: plimsoll-read\nsubjects:\n- apiGroup: rbac.authorization.k8s.io\n  kind: User\n  name: {}\n",
+        // JSON is YAML, whatever the name is made of.
+        serde_json::Value::from(user)
+    );
 }
 
 fn quoted(items: &[&str]) -> String {
@@ -84,7 +98,8 @@ mod tests {
             need("metal3.io", "baremetalhosts", &[]),
             need("core", "secrets", &["openshift-etcd"]),
         ];
-        let text = manifests(&Needs { resources, ..Needs::default() });
+        let needs = Needs { resources, ..Needs::default() };
+        let text = manifests(&needs, None);
         let (cluster, role) = text.split_once("---\n").unwrap();
         assert!(
             role.contains("resourceNames: [\"default-ingress-cert\", \"router-ca\"]"),
@@ -94,7 +109,12 @@ mod tests {
         for verb in ["create", "update", "patch", "delete", "watch", "*"] {
             assert!(!text.contains(&format!("\"{verb}\"")), "{verb}");
         }
-        for part in text.split("---\n") {
+        assert!(!text.contains("Binding"));
+        let granted = manifests(&needs, Some("it's: me"));
+        let count = |kind: &str| granted.matches(&format!("kind: {kind}\nmetadata")).count();
+        assert_eq!(count("ClusterRoleBinding"), 1);
+        assert_eq!(count("RoleBinding"), count("Role"));
+        for part in granted.split("---\n") {
             plimsoll_yaml::parse(part, &plimsoll_yaml::Limits::OBJECT).unwrap();
         }
     }

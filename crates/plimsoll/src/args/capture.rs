@@ -28,9 +28,10 @@ pub struct Capture {
     #[arg(long, value_name = "NAMES", requires = "file")]
     pub disguise: Option<PathBuf>,
 
-    /// Print the role that a reading needs, for 'oc apply -f -', and read nothing
-    #[arg(long, conflicts_with_all = ["file", "sources"])]
-    pub rbac: bool,
+    /// Print the roles that a reading needs, for 'oc apply -f -', and read nothing;
+    /// with USER (or system:serviceaccount:NAMESPACE:NAME) also what grants them
+    #[arg(long, value_name = "USER", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["file", "sources"])]
+    pub rbac: Option<String>,
 
     /// Form of the account of what was written
     #[arg(long, value_enum, default_value_t = DataOutput::Text)]

@@ -23,7 +23,7 @@ pub struct Reach {
     #[arg(long, value_name = "HOST")]
     pub ntp_server: Vec<String>,
 
-    /// Seconds that one request may take
+    /// Seconds that one request may be silent
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub request_timeout: u64,
 

@@ -15,7 +15,8 @@ pub fn run(args: &Capture) -> Result<Outcome, Failure> {
     let pack = crate::knowledge::load(&args.pack)?;
     let needs = plimsoll_engine::needs(&pack);
     let Some(file) = &args.file else {
-        print(&plimsoll_live::manifests(&needs))?;
+        let user = args.rbac.as_deref().filter(|user| !user.is_empty());
+        print(&plimsoll_live::manifests(&needs, user))?;
         return Ok(Outcome::Fine);
     };
     if args.disguise.as_ref() == Some(file) {

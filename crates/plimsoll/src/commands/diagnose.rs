@@ -54,20 +54,28 @@ fn follow(
     let mut blind = None;
     loop {
         std::thread::sleep(Duration::from_secs(seconds));
-        let now = brain.diagnosis(args)?;
-        if let Some(moves) = Moves::blind(&before, &now) {
-            if blind != moves.blind {
+        let (unseen, now) = match brain.diagnosis(args) {
+            Ok(now) => (Moves::blind(&before, &now), Some(now)),
+            // What could be read once may be readable again: a login that ended, a file that is rewritten.
+            Err(Failure::Unreadable(why)) => {
+                let why = why.lines().next().unwrap_or_default().to_string();
+                (Some(Moves::unseen(&before, Some(live::clock()), why)), None)
+            }
+            Err(failure) => return Err(failure),
+        };
+        if let Some(moves) = &unseen
+            && blind != moves.blind
+        {
+            show(moves)?;
+        }
+        blind = unseen.and_then(|moves| moves.blind);
+        if let Some(now) = now.filter(|_| blind.is_none()) {
+            let moves = Moves::between(&before, &now);
+            if !moves.is_none() {
                 show(&moves)?;
             }
-            blind = moves.blind;
-            continue;
+            before = now;
         }
-        blind = None;
-        let moves = Moves::between(&before, &now);
-        if !moves.is_none() {
-            show(&moves)?;
-        }
-        before = now;
     }
 }
 

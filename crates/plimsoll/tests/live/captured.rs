@@ -155,14 +155,16 @@ fn without_an_api(cluster: &Cluster) {
     assert!(String::from_utf8_lossy(&stranger.stderr).contains("there are: dead"));
 }
 
-/// A root that goes away between two rounds is told.
+/// A root that goes away between two rounds is told, and a round that could read nothing ends nothing.
 fn follow(cluster: &Cluster) {
-    let config = incident(cluster);
     let folder = TempDir::new().unwrap();
+    let config = folder.path().join("config");
+    let usable = fs_err::read_to_string(incident(cluster)).unwrap();
+    fs_err::write(&config, &usable).unwrap();
     let out = folder.path().join("out");
     let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
         .args(["diagnose", "--follow=1", "--no-probe", "--quiet"])
-        .env("KUBECONFIG", config)
+        .env("KUBECONFIG", &config)
         .current_dir(folder.path())
         .stdout(fs_err::File::create(&out).unwrap().into_parts().0)
         .spawn()
@@ -172,12 +174,18 @@ fn follow(cluster: &Cluster) {
     let first = plimsoll_rig::wait_for("the first answer", patience, || {
         said("vip-outside-machine-network")
     });
+    fs_err::write(&config, "no kubeconfig").unwrap();
+    let unseen = plimsoll_rig::wait_for("the round without a kubeconfig", patience, || {
+        said("nothing new was seen")
+    });
+    fs_err::write(&config, &usable).unwrap();
     let text = include_str!("../../../../fixtures/incidents/healthy.md");
     cluster.load(&parse_cases(text).unwrap()[0].tree().unwrap());
     let moved = plimsoll_rig::wait_for("what moved", patience, || said("no longer a root"));
     let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     let status = child.wait().unwrap();
     first.unwrap();
+    unseen.unwrap();
     moved.unwrap();
     assert!(interrupted.unwrap().success());
     assert_eq!(status.code(), Some(130));

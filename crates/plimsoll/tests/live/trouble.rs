@@ -45,6 +45,7 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
         with("killed-after-some-answers", killed_after_some_answers),
         with("a-list-that-changes", a_list_that_changes),
         with("a-log-that-comes-slowly", a_log_that_comes_slowly),
+        with("a-log-that-stalls", a_log_that_stalls),
         with("a-log-that-breaks-off", a_log_that_breaks_off),
         with("small-pages", small_pages),
         with("a-kubelet-goes-silent", a_kubelet_goes_silent),
@@ -195,23 +196,17 @@ fn half_the_rights(cluster: &mut Cluster) {
     let has = |what: &str| refused_then.iter().any(|gap| gap.starts_with(what));
     assert!(has("pods: no permission") && !has("nodes:"), "{refused_then:?}");
     assert!(refused_then.iter().all(|gap| gap.contains("capture --rbac")), "{refused_then:?}");
-    // What `capture --rbac` prints is enough, and grants only reading.
-    let mut manifests = plimsoll_live::manifests(&NEEDS);
-    manifests.push_str("---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: plimsoll-read}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: plimsoll-read}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]\n");
-    let namespaces: Vec<&str> =
+    // What `capture --rbac=reader` prints is enough, and grants only reading.
+    let manifests = plimsoll_live::manifests(&NEEDS, Some("reader"));
+    let namespaces: BTreeSet<&str> =
         manifests.lines().filter_map(|line| line.trim().strip_prefix("namespace: ")).collect();
-    let bindings: String = namespaces
-        .iter()
-        .map(|namespace| format!("---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {{name: plimsoll-read, namespace: {namespace}}}\nroleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: plimsoll-read}}\nsubjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}}]\n"))
-        .collect();
     let spaces: String = namespaces
         .iter()
         .map(|name| format!("---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n"))
         .collect();
     server.kubectl(&["apply", "-f", "-"], &spaces).unwrap();
     // The server learns of new namespaces a little later.
-    let granted =
-        || server.kubectl(&["apply", "-f", "-"], &format!("{manifests}{bindings}")).is_ok();
+    let granted = || server.kubectl(&["apply", "-f", "-"], &manifests).is_ok();
     plimsoll_rig::wait_for("the roles", Duration::from_secs(20), granted).unwrap();
     server.kubectl(&["delete", "clusterrolebinding", "half"], "").unwrap();
     let (whole, _) = live(vantage);
@@ -409,20 +404,49 @@ fn a_list_that_changes(cluster: &mut Cluster) {
 
 const A_LOG: &str = "/log?container=";
 
-/// Longer than a request may take, but it comes.
-fn a_log_that_comes_slowly(cluster: &mut Cluster) {
+/// The pauses are parts and multiples of the time of a request, which is ample for a loaded machine.
+const FOR_LOGS: Patience =
+    Patience { request: Duration::from_secs(8), budget: Duration::from_secs(600), page: 1000 };
+
+/// The log of one container comes in parts, all else at once. Gives what was kept of it, and its whole text.
+fn with_a_log_in_parts(
+    cluster: &Cluster,
+    parts: usize,
+    pause: Duration,
+) -> (Account, String, String) {
     cluster.load(&base());
-    let patience = Patience { request: Duration::from_secs(60), ..PATIENCE };
-    let slowed = AtomicUsize::new(0);
-    let (account, files) = through_with(cluster, patience, move |path| {
-        match path.contains(A_LOG) && slowed.fetch_add(1, Ordering::Relaxed) == 0 {
-            true => Fault::Slowly(4, Duration::from_secs(4)),
+    // Long enough that each part holds some of the text, whatever HTTP puts around it.
+    let line =
+        |at| format!("2025-12-03T18:{:02}:{:02}.000000000Z nothing to tell\n", at / 60, at % 60);
+    let whole: String = (0..400).map(line).collect();
+    cluster.server.kubelets.log("openshift-etcd/etcd-master-0/etcd", &whole);
+    let (account, files) = through_with(cluster, FOR_LOGS, move |path| {
+        match path.contains("/pods/etcd-master-0/log?container=etcd&") {
+            true => Fault::Slowly(parts, pause),
             false => Fault::None,
         }
     });
+    let path = "capture/namespaces/openshift-etcd/pods/etcd-master-0/etcd/etcd/logs/current.log";
+    let kept = files.get(Path::new(path)).unwrap_or_else(|| panic!("{:?}", refused(&account)));
+    (account, String::from_utf8(kept.clone()).unwrap(), whole)
+}
+
+/// For several times as long as one request may be silent, in parts each of which is there in good time.
+fn a_log_that_comes_slowly(cluster: &mut Cluster) {
+    let begun = Instant::now();
+    let (account, kept, whole) = with_a_log_in_parts(cluster, 21, FOR_LOGS.request / 4);
+    let took = begun.elapsed();
+    assert!(took >= FOR_LOGS.request * 5, "{took:?}");
     assert!(refused(&account).is_empty(), "{:?}", refused(&account));
-    let (_, at_once) = through_with(cluster, patience, |_| Fault::None);
-    assert!(files.keys().eq(at_once.keys()));
+    assert!(kept == whole, "{} of {}", kept.len(), whole.len());
+}
+
+/// What came is kept, and that the rest did not is told: of this log, and of no other on its node.
+fn a_log_that_stalls(cluster: &mut Cluster) {
+    let (account, kept, whole) = with_a_log_in_parts(cluster, 2, FOR_LOGS.request * 3);
+    let stalled = "the end of the current log of openshift-etcd/etcd-master-0/etcd: the answer stopped coming for 8 s";
+    assert_eq!(refused(&account), [stalled]);
+    assert!(whole.starts_with(&kept) && !kept.is_empty() && kept.len() < whole.len());
 }
 
 /// It says something of the kubelet, and nothing of the API server.
