@@ -18,6 +18,8 @@ use crate::journal::{Log, Unwritable};
 use crate::target::{Standing, Targets, Trouble};
 use history::{OfStep, Progress};
 
+const WEBHOOKS: &str = "WebhookConfiguration";
+
 /// The cluster as it is now.
 pub struct Look {
     pub base: FactBase,
@@ -190,7 +192,10 @@ impl Transaction<'_> {
             let is_its_own = match (&step.action, &step.target) {
                 (Action::Approve { .. }, _) => entity.kind == "CertificateSigningRequest",
                 (_, Where::Api(object)) => {
-                    (&object.kind, &object.name) == (&entity.kind, &entity.name)
+                    // Both kinds of webhook configurations are known by one name.
+                    let is_of_kind = object.kind == entity.kind
+                        || (object.kind.ends_with(WEBHOOKS) && entity.kind == WEBHOOKS);
+                    is_of_kind && object.name == entity.name
                 }
                 _ => false,
             };

@@ -67,3 +67,26 @@ fn what_the_data_does_not_tell_is_asked_for() {
     let title = &untold.steps[0].title;
     assert!(title.starts_with("This data does not tell which secret"), "{title}");
 }
+
+/// A kubelet that starts with its old kubeconfig goes on as system:admin by the copies that it made.
+#[test]
+fn by_hand_the_copies_of_a_kubelet_go_before_its_kubeconfig_comes_back() {
+    let rule = PACK.repair("borrow-admin-identity").unwrap();
+    let lines: Vec<&String> = rule.steps.iter().flat_map(|step| &step.commands).collect();
+    let at = |what: &str| {
+        let found = lines.iter().position(|line| line.contains(what));
+        found.unwrap_or_else(|| panic!("{what}: {lines:#?}"))
+    };
+    assert!(at("systemctl stop kubelet") < at("sudo rm -f $f"));
+    assert!(at("sudo rm -f $f") < at("mv /var/lib/kubelet/kubeconfig.before"));
+    assert!(at("mv /var/lib/kubelet/kubeconfig.before") < at("systemctl start kubelet"));
+}
+
+/// Its disk has the pointer that it was written with, whatever the secret holds by then.
+#[test]
+fn a_machine_with_an_old_pointer_is_written_again() {
+    let last = plan(&format!("set {SET}.name = worker-user-data"), 18).steps.pop().unwrap();
+    assert!(last.title.starts_with("Have the machine that waits written again"), "{}", last.title);
+    let Action::Hand { run, .. } = &last.action else { panic!("{last:#?}") };
+    assert!(run.iter().any(|line| line.contains("delete machine MACHINE_OF_THIS_HOST")), "{run:?}");
+}

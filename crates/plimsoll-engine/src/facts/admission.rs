@@ -45,7 +45,49 @@ pub fn webhooks(object: &Object<'_>) -> Facts {
     let at = object.cite(&path, format!("failurePolicy: Fail, service {}", blocking.join(", ")));
     entity.set(&format!("{fact}Hooks"), hooks, at.clone());
     entity.set(fact, blocking, at);
+    let left = left_ignored(object);
+    let at = object.cite(&path, format!("failurePolicy: Ignore, by plimsoll: {}", left.join(", ")));
+    entity.set(&format!("{fact}Ignored"), left, at);
     vec![(object.id("WebhookConfiguration"), entity)]
+}
+
+/// Annotations by which a repair says which webhooks it lets be ignored for a while.
+const BYPASSED: &str = "plimsoll.io/bypassed-";
+
+/// Places and services of webhooks that such a repair left ignored.
+fn left_ignored(object: &Object<'_>) -> Vec<String> {
+    let marks = object.node(&["metadata", "annotations"]).map(Node::entries).unwrap_or_default();
+    let hooks = object.node(&["webhooks"]).map(Node::items).unwrap_or_default();
+    let left = (0_usize..).zip(hooks).filter_map(|(at, hook)| {
+        let mark = format!("{BYPASSED}{at}");
+        let is_marked = marks.iter().any(|(key, _)| key.name == mark);
+        let is_ignored = hook.text_at(&["failurePolicy"]) == Some("Ignore");
+        let service = hook.at(&["clientConfig", "service"]).filter(|_| is_marked && is_ignored)?;
+        Some(format!("{at} {}", service_name(service)))
+    });
+    left.collect()
+}
+
+/// Of both kinds that share a name.
+fn derive_left(base: &mut FactBase) {
+    for (_, entity) in base.entities.iter_mut().filter(|(id, _)| id.kind == "WebhookConfiguration")
+    {
+        let (mut services, mut from) = (Vec::new(), Vec::new());
+        for (fact, places) in
+            [("validatingIgnored", "validatingLeft"), ("mutatingIgnored", "mutatingLeft")]
+        {
+            let hooks = entity.facts.get(fact).into_iter().flat_map(Value::texts);
+            let hooks: Vec<(&str, &str)> = hooks.filter_map(|hook| hook.split_once(' ')).collect();
+            services.extend(hooks.iter().map(|(_, service)| service.to_string()));
+            let at: Vec<String> = hooks.iter().map(|(at, _)| at.to_string()).collect();
+            let known = entity.provenance.get(fact).cloned().unwrap_or_default();
+            entity.derive(places, at, known.clone());
+            from.extend(known);
+        }
+        services.sort();
+        services.dedup();
+        entity.derive("leftServices", services, from);
+    }
 }
 
 /// Behind the hooks that are asked before a pod is made.
@@ -103,6 +145,7 @@ fn missed(base: &FactBase) -> (Vec<String>, Vec<Evidence>) {
 /// Webhooks that block writes and have nobody behind them. A service that was not collected may
 /// have: then this is told only if another one surely has not, or the operator misses it.
 pub fn derive(lists: &Lists, base: &mut FactBase) {
+    derive_left(base);
     let (missed, told) = missed(base);
     let ids: Vec<EntityId> =
         base.entities.keys().filter(|id| id.kind == "WebhookConfiguration").cloned().collect();

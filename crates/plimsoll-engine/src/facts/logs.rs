@@ -395,12 +395,20 @@ fn by_address(base: &FactBase, kind: &str, address: IpAddr) -> Option<EntityId> 
     all.find(|(_, entity)| has(entity)).map(|(id, _)| id.clone())
 }
 
-/// Whether `text` holds `name` as a whole: `worker-1-console` names worker-1, `worker-10` does not.
+/// What people add to the name of a machine when they save its console.
+const OF_CONSOLES: [&str; 6] = ["boot", "console", "log", "output", "serial", "sol"];
+
+/// Whether `text` is `name` with nothing but such words around it: `worker-1-console` and `serial-worker-1` name
+/// worker-1, `worker-10` and `old-worker-1-console` do not.
 fn names(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        ![before, after].into_iter().flatten().any(char::is_alphanumeric)
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let is_apart =
+            !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric);
+        let mut words = [before, after].into_iter().flat_map(|rest| {
+            rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+        });
+        is_apart && words.all(|word| OF_CONSOLES.contains(&word.to_ascii_lowercase().as_str()))
     })
 }
 

@@ -75,10 +75,23 @@ fn resources() -> Vec<ResourceNeed> {
         dropping(
             "machine.openshift.io",
             "machinesets",
-            // Of vSphere: where a site has its machines.
+            // Only the name of the user-data is read of it: what bare metal and vSphere have beside that tells where a
+            // site has its machines and images.
             &[
+                "spec.selector",
                 "spec.template.metadata",
+                "spec.template.spec.lifecycleHooks",
+                "spec.template.spec.metadata",
+                "spec.template.spec.taints",
+                "spec.template.spec.providerSpec.value.credentialsSecret",
+                "spec.template.spec.providerSpec.value.customDeploy",
+                "spec.template.spec.providerSpec.value.dataDisks",
+                "spec.template.spec.providerSpec.value.hostSelector",
+                "spec.template.spec.providerSpec.value.image",
+                "spec.template.spec.providerSpec.value.metadata",
                 "spec.template.spec.providerSpec.value.network",
+                "spec.template.spec.providerSpec.value.snapshot",
+                "spec.template.spec.providerSpec.value.tagIDs",
                 "spec.template.spec.providerSpec.value.template",
                 "spec.template.spec.providerSpec.value.workspace",
             ],

@@ -413,6 +413,14 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("validatingDead", "places of validating webhooks that nobody answers for"),
             ("mutatingDead", "places of mutating webhooks that nobody answers for"),
             ("blocksPods", "one that nobody answers for is asked before a pod is made"),
+            (
+                "validatingIgnored",
+                "place and service of each validating webhook that a repair left ignored",
+            ),
+            ("mutatingIgnored", "the same of mutating webhooks"),
+            ("validatingLeft", "places of validating webhooks that a repair left ignored"),
+            ("mutatingLeft", "the same of mutating webhooks"),
+            ("leftServices", "services of all webhooks that a repair left ignored"),
         ],
     ),
     (

@@ -1,5 +1,8 @@
 //! What a maker makes goes where it belongs: a private key into its Secret, and nowhere else.
 
+use base64::Engine;
+use base64::alphabet::{STANDARD, URL_SAFE};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use plimsoll_model::plan::{Action, Content, Maker, Target};
 use serde_json::Value;
 
@@ -9,6 +12,11 @@ use super::Scene;
 const PRIVATE_KEY: &str = "PRIVATE KEY-----";
 /// Of a file's mode: what others than its owner may do.
 const OTHERS: u32 = 0o077;
+
+/// How often one thing may be wrapped into another: a kubeconfig of a Secret in a file of a MachineConfig.
+const WRAPPED: usize = 3;
+/// Shorter than any key.
+const SHORTEST: usize = 40;
 
 const POINTER: &str = "pointer-ignition";
 
@@ -72,11 +80,38 @@ fn of_another(maker: &str, inputs: &Value, target: &Target) -> Option<String> {
 
 fn holds_a_key(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.contains(PRIVATE_KEY),
+        Value::String(text) => tells_a_key(text, WRAPPED),
         Value::Array(items) => items.iter().any(holds_a_key),
         Value::Object(map) => map.values().any(holds_a_key),
         _ => false,
     }
+}
+
+/// As it stands there, or in base64: of a data URL, of a kubeconfig, folded by lines or not.
+fn tells_a_key(text: &str, wrapped: usize) -> bool {
+    if text.contains(PRIVATE_KEY) {
+        return true;
+    }
+    let Some(wrapped) = wrapped.checked_sub(1) else { return false };
+    // What is folded is one word without its folds; else it stands among other words.
+    let whole: String = text.split_whitespace().collect();
+    let words = text.split(|c: char| !is_of_base64(c));
+    [whole.as_str()].into_iter().chain(words).filter(|word| word.len() >= SHORTEST).any(|word| {
+        let bytes = decoded(word.trim_end_matches('='));
+        bytes.is_some_and(|bytes| tells_a_key(&String::from_utf8_lossy(&bytes), wrapped))
+    })
+}
+
+fn is_of_base64(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "+/-_=".contains(c)
+}
+
+fn decoded(word: &str) -> Option<Vec<u8>> {
+    let lenient = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    let by = |alphabet| GeneralPurpose::new(alphabet, lenient).decode(word).ok();
+    by(&STANDARD).or_else(|| by(&URL_SAFE))
 }
 
 fn in_the_plan() -> Vec<String> {

@@ -162,6 +162,80 @@ fn a_private_key_goes_into_its_secret_alone() {
 }
 
 #[test]
+fn a_private_key_is_known_through_base64() {
+    use base64::Engine;
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
+
+    const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEG\n";
+    const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\nMIIBhTCCASugAwIBAgIQIRi6zePL\n";
+    let once = |text: &str| STANDARD.encode(text);
+    let folded = once(&KEY.repeat(3))
+        .as_bytes()
+        .chunks(64)
+        .fold(String::new(), |all, line| all + std::str::from_utf8(line).unwrap() + "\n");
+    let config = |key: &str| format!("users:\n- user:\n    client-key-data: {key}\n");
+    let source = |text: &str| format!("data:text/plain;charset=utf-8;base64,{}", once(text));
+    for (what, value, is_refused) in [
+        ("as it is", KEY.to_string(), true),
+        ("once", once(KEY), true),
+        ("without its end", STANDARD_NO_PAD.encode(KEY), true),
+        ("of URLs", URL_SAFE.encode(format!("???>>>{KEY}")), true),
+        ("twice", once(&once(KEY)), true),
+        ("in lines", folded, true),
+        ("in a kubeconfig", config(&once(KEY)), true),
+        ("in a file of a kubeconfig", source(&config(&once(KEY))), true),
+        ("a certificate", once(CERTIFICATE), false),
+        ("in a file of a certificate", source(&config(&once(CERTIFICATE))), false),
+        ("a digest", "sha256:".to_string() + &"0f".repeat(32), false),
+        ("a long word", "plain".repeat(4000), false),
+        ("nothing", String::new(), false),
+    ] {
+        let create = json!({"do": "create", "content": literal(json!({"data": {"x": value}}))});
+        let found = refused(&create, &object("ConfigMap/default/settings"), None);
+        assert_eq!(found.contains(&"key"), is_refused, "{what}");
+        let patch = json!({"do": "patch", "operations":
+            [{"op": "add", "path": "/data/x", "value": value}]});
+        let found = refused(&patch, &object("ConfigMap/default/settings"), None);
+        assert_eq!(found.contains(&"key"), is_refused, "{what}, patched");
+    }
+}
+
+/// A host is switched on for its own sake, and none for another's.
+#[test]
+fn no_master_is_switched_on_for_a_worker() {
+    let mut base = FactBase::default();
+    for (name, is_master) in [("master-1", true), ("worker-1", false)] {
+        let mut host = plimsoll_model::Entity::default();
+        host.facts.insert("consumer".into(), "machine".into());
+        host.facts.insert("controlPlane".into(), is_master.into());
+        host.facts.insert("state".into(), "provisioned".into());
+        base.entities.insert(EntityId::cluster_scoped("BareMetalHost", name), host);
+    }
+    let on = json!({"do": "patch", "operations":
+        [{"op": "replace", "path": "/spec/online", "value": true}]});
+    for (root, host, is_refused) in [
+        ("worker-1", "master-1", true),
+        ("master-1", "worker-1", true),
+        ("master-1", "master-1", false),
+        ("worker-1", "worker-1", false),
+    ] {
+        let target = object(&format!("BareMetalHost/openshift-machine-api/{host}"));
+        let mut plan = plan(&on, &target);
+        plan.root.entity = EntityId::cluster_scoped("BareMetalHost", root);
+        let scene = Scene {
+            plan: &plan,
+            step: &plan.steps[0],
+            base: &base,
+            diagnosis: None,
+            object: None,
+            break_glass: false,
+        };
+        let found = refusals(&scene).into_iter().any(|refusal| refusal.guard == "host");
+        assert_eq!(found, is_refused, "{host} for {root}");
+    }
+}
+
+#[test]
 fn only_what_comes_back_is_deleted() {
     let delete = |name: &str| {
         let found = refused(&json!({"do": "delete"}), &object(name), None);

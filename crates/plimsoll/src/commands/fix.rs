@@ -1,13 +1,14 @@
 //! `plimsoll fix`: the plan, and what is done with it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_act::{Alone, Api, Ended, Held, Lease, Log, Pace, Transaction, Turn, missing_rights};
 use plimsoll_model::EntityId;
 use plimsoll_model::diagnosis::Diagnosis;
-use plimsoll_model::plan::{Hindrance, Permission, Plan, Target};
-use plimsoll_model::session::{Event, Outcome as Became, SESSION_SCHEMA, Session};
+use plimsoll_model::plan::{Hindrance, Permission, Plan, Step, Target, Undo};
+use plimsoll_model::session::{Entry, Event, Outcome as Became, SESSION_SCHEMA, Session};
 use plimsoll_repair::{Answers, Choice, Observed, Unplanned};
 
 use crate::args::{Fix, PlanOutput};
@@ -374,6 +375,24 @@ fn carry_out(
     record(args, &begun, &ended)
 }
 
+/// What a session that stopped leaves changed until somebody goes on with it or takes it back.
+fn standing(plan: &Plan, entries: &[Entry]) -> Vec<String> {
+    let mut done = BTreeSet::new();
+    for entry in entries {
+        match entry.event {
+            Event::Did { step, .. } | Event::Found { step, .. } => _ = done.insert(step),
+            Event::Undid { step, .. } => _ = done.remove(&step),
+            _ => {}
+        }
+    }
+    let stays = |step: &&Step| {
+        let is_left = !matches!(step.undo, Undo::Nothing { .. } | Undo::Impossible { .. });
+        done.contains(&step.number) && is_left
+    };
+    let told = |step: &Step| format!("still so: step {}: {}", step.number, step.title);
+    plan.steps.iter().filter(stays).map(told).collect()
+}
+
 /// Who it is, for the record.
 fn user() -> String {
     let named = ["SUDO_USER", "USER", "LOGNAME"].iter().find_map(std::env::var_os);
@@ -390,11 +409,15 @@ fn record(args: &Fix, begun: &Begun, ended: &Ended) -> Result<Outcome, Failure> 
         Ended::Stale(why) => (stopped, format!("the plan is stale: {why}"), Outcome::Stale),
         Ended::Refused(why) => (stopped, format!("refused: {}", why.join("; ")), Outcome::Refused),
     };
+    let short = plimsoll_report::short(&begun.plan);
     let next = match outcome {
-        Became::Stopped => vec![
-            "plimsoll fix --resume goes on".into(),
-            "plimsoll fix --rollback takes it back".into(),
-        ],
+        Became::Stopped => standing(&begun.plan, &entries)
+            .into_iter()
+            .chain([
+                format!("plimsoll fix --resume --session {short} goes on"),
+                format!("plimsoll fix --rollback --session {short} takes it back"),
+            ])
+            .collect(),
         Became::Improved | Became::Unchanged => vec!["plimsoll diagnose tells what is left".into()],
         Became::PartlyRolledBack | Became::Worse => {
             vec!["plimsoll fix --rollback tries again to take it back".into()]

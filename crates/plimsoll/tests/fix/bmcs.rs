@@ -223,7 +223,60 @@ static EMULATED: &[Repair] = &[
         },
         ..USUAL
     },
+    Repair {
+        id: "align-power",
+        variant: "-wanted-on",
+        tree: || {
+            named_case(
+                "knowledge/baremetal/power-state-desync/tests/cases.md",
+                "a server that is off, and nobody powers it",
+                "",
+            )
+        },
+        bmcs: || Some(Bmcs::of_hosts("Off")),
+        before: |scene| {
+            adopt(scene);
+            list_emulated(&scene.folder, scene.emulator(), "worker-1");
+        },
+        run: by_file,
+        typed: &["worker-1"],
+        // Who powers hosts waits for hours after errors, and looks at once when an annotation changes.
+        reacts: |scene| {
+            let host = host(&scene.hands);
+            let is_woken = host["metadata"]["annotations"][AWAKE].is_string();
+            if host["spec"]["online"] == true && is_woken {
+                let bmc = scene.emulator();
+                if bmc.power(WORKER_1).is_ok_and(|power| power == "Off") {
+                    let _ = bmc.switch(WORKER_1, "On");
+                }
+                heal(&scene.hands, scene.healthy, POWERED);
+            }
+        },
+        overtakes: Some(|hands| {
+            let off = r#"{"spec": {"online": false}}"#;
+            let patch = ["patch", "baremetalhost", "worker-1", IN[0], IN[1], "--type=merge", "-p"];
+            hands.run(&[&patch[..], &[off]].concat()).unwrap();
+        }),
+        theirs: POWERED,
+        holds: |hands| {
+            expect(&host(hands)["metadata"]["annotations"][AWAKE], Value::Null)?;
+            expect(&host(hands)["status"]["poweredOn"], true.into())
+        },
+        // Switched on once, and by its controller. That it was woken is taken back; that it runs is not.
+        machines: |bmcs, _| {
+            let bmc = bmcs.emulator();
+            match (bmc.power(WORKER_1), bmc.changes().len()) {
+                (Ok(power), 1) if power == "On" => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        },
+        ..USUAL
+    },
 ];
+
+/// By which `align-power` has a host looked at.
+const AWAKE: &str = "plimsoll.io/power";
+const POWERED: &[Part] = &[(HOST, "/status"), ("Node/worker-1", "/status")];
 
 static MOCKED: &[Repair] = &[Repair {
     id: "isolate-second-machine",

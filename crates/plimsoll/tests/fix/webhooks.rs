@@ -161,6 +161,10 @@ fn killed_while_nobody_guards(cluster: &mut Cluster, repair: &Repair) {
     let killed = shown.site.kill_at(&apply, shown.digest(), |events| events.iter().any(waits));
     killed.unwrap_or_else(|done| panic!("{}", words(&done)));
     wait_for("the bypass", LONG, || is_accepted(&hands)).unwrap();
+    // Whoever looks meanwhile is told what is left, and how it is put back.
+    let left = shown.site.plan(&["webhook-left-ignored"]);
+    assert_eq!(left["repair"], "guard-again", "{left:#}");
+    assert_eq!(left["root"]["entity"], "WebhookConfiguration/policy", "{left:#}");
     let back = shown.site.fix(&["--rollback", "--output", "json"]);
     assert_eq!(back.status.code(), Some(1), "{}", words(&back));
     let session: Value = serde_json::from_slice(&back.stdout).unwrap();
