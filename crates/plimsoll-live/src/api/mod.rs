@@ -115,9 +115,7 @@ impl<'r> Reading<'r> {
         });
         futures::stream::iter(lists).buffer_unordered(LISTS_AT_ONCE).collect::<()>().await;
         let pods = std::mem::take(&mut *lock(&self.pods));
-        let mut health = std::mem::take(&mut *lock(&self.health));
-        // Where no pod can be seen, that all is quiet cannot be told either.
-        health.red |= pods.is_empty();
+        let health = std::mem::take(&mut *lock(&self.health));
         let logs = logs::wanted(self.needs, &pods, &health);
         let reads = logs.iter().map(|log| async {
             progress.say(&format!("log of {}/{}", log.namespace, log.pod));
