@@ -24,6 +24,7 @@ fn main() {
     let asked = Asked {
         release: Release::V4_18,
         method: Method::Ipi,
+        installer: plimsoll_install::Installer::default(),
         install: Some(ConfigFile { name: "install-config.yaml", text: &text }),
         agent: None,
         seen: &seen,

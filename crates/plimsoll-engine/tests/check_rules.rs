@@ -153,6 +153,7 @@ fn judge_files(case: &Case, files: &[(&'static str, String)]) -> Result<Check, S
     let asked = Asked {
         release: case.release.parse().map_err(|_| format!("release {}", case.release))?,
         method: if named(AGENT).is_some() { Method::Agent } else { Method::Ipi },
+        installer: plimsoll_install::Installer::default(),
         install: named(INSTALL),
         agent: named(AGENT),
         seen: &seen,
@@ -160,7 +161,8 @@ fn judge_files(case: &Case, files: &[(&'static str, String)]) -> Result<Check, S
         skip: &[],
         suppressions: &[],
     };
-    check(&KNOWLEDGE, &asked).map_err(|error| error.to_string())
+    let found = check(&KNOWLEDGE, &asked).map_err(|error| error.to_string())?;
+    Ok(found.folded())
 }
 
 fn told(check: &Check) -> Vec<String> {

@@ -18,6 +18,7 @@ fn judged(seen: &Snapshot) -> Check {
     let asked = Asked {
         release: Release::V4_18,
         method: Method::Ipi,
+        installer: plimsoll_install::Installer::default(),
         install: Some(ConfigFile { name: "install-config.yaml", text: &text }),
         agent: None,
         seen,

@@ -1,5 +1,7 @@
 //! What go-yaml, a reader of YAML 1.1, refuses and YAML 1.2 lets pass, and the reverse: tabs, directives,
-//! line separators, and quotes that go on at the left edge.
+//! line separators, escapes, question marks, and quotes that go on at the left edge.
+
+use std::borrow::Cow;
 
 use crate::place::Place;
 
@@ -8,16 +10,20 @@ const DIRECTIVE: &str = "a directive that the installer does not read: only %YAM
 const SEPARATOR: &str =
     "a line separator of Unicode, which the installer takes for the end of a line";
 const CONTROL: &str = "a control character";
+const ESCAPE: &str =
+    "\\/ in double quotes, an escape that the installer does not read: write / alone";
+const QUESTION: &str = "a question mark in a value without quotes between brackets, where the installer ends the value";
 
 /// The first thing that go-yaml does not take.
 pub(crate) fn refused_by_go(text: &str) -> Option<(Place, &'static str)> {
-    if text.bytes().all(is_common) {
+    let may_be_odd = text.contains("\\/") || (text.contains('?') && text.contains(['[', '{']));
+    if !may_be_odd && text.bytes().all(is_common) {
         return None;
     }
     if let Some(at) = text.find(is_control) {
         return Some((place_at(text, at), CONTROL));
     }
-    if !text.contains(['\t', '%', '\u{85}', '\u{2028}', '\u{2029}']) {
+    if !may_be_odd && !text.contains(['\t', '%', '\u{85}', '\u{2028}', '\u{2029}']) {
         return None;
     }
     let mut state = State::default();
@@ -32,8 +38,8 @@ pub(crate) fn refused_by_go(text: &str) -> Option<(Place, &'static str)> {
         if state.ends_document(line) {
             return None;
         }
-        if let Some(column) = state.read(line) {
-            return Some((place(column), SEPARATOR));
+        if let Some((column, message)) = state.read(line) {
+            return Some((place(column), message));
         }
     }
     None
@@ -41,6 +47,7 @@ pub(crate) fn refused_by_go(text: &str) -> Option<(Place, &'static str)> {
 
 /// The text with those lines moved to the right that go on inside of quotes or brackets: YAML 1.2 wants
 /// them deeper than what they belong to, go-yaml does not care. Beside it, by how much each line moved.
+/// An apostrophe in double quotes loses the backslash, which go-yaml takes and YAML 1.2 does not.
 pub(crate) fn with_continuations_indented(text: &str) -> (String, Vec<u32>) {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut moved = Vec::new();
@@ -55,7 +62,7 @@ pub(crate) fn with_continuations_indented(text: &str) -> (String, Vec<u32>) {
         let is_mark = line.starts_with("---") || line.starts_with("...");
         let by = if inside && !done && !is_mark && !line.trim().is_empty() { column } else { 0 };
         out.extend(std::iter::repeat_n(' ', by));
-        out.push_str(line);
+        out.push_str(&state.without_escaped_apostrophes(line));
         moved.push(u32::try_from(by).unwrap_or(u32::MAX));
         done |= state.ends_document(line);
         if !inside {
@@ -85,7 +92,7 @@ fn place_at(text: &str, at: usize) -> Place {
     Place { line: number(line), column: number(column) }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     quote: Option<char>,
     brackets: usize,
@@ -105,6 +112,25 @@ impl State {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\r']))
         };
         is("...") || (is("---") && self.seen_content)
+    }
+
+    /// Of a line that is read next.
+    fn without_escaped_apostrophes<'l>(&self, line: &'l str) -> Cow<'l, str> {
+        if !line.contains("\\'") {
+            return Cow::Borrowed(line);
+        }
+        let mut state = self.clone();
+        let mut out = String::with_capacity(line.len());
+        let mut rest = line;
+        while let Some((before, behind)) = rest.split_once("\\'") {
+            state.read(before);
+            let is_escape = state.quote == Some('"') && !ends_in_escape(before);
+            out.push_str(before);
+            out.push_str(if is_escape { "'" } else { "\\'" });
+            rest = behind;
+        }
+        out.push_str(rest);
+        Cow::Owned(out)
     }
 
     fn goes_on(&self, indent: usize) -> bool {
@@ -144,11 +170,11 @@ impl State {
         None
     }
 
-    /// Gives the column of a line separator that is in no quotes.
-    fn read(&mut self, line: &str) -> Option<usize> {
+    /// Gives the first column that go-yaml minds.
+    fn read(&mut self, line: &str) -> Option<(usize, &'static str)> {
         let indent = line.len() - line.trim_start_matches(' ').len();
         let blank = line.trim().is_empty();
-        let separator = || line.chars().position(is_separator);
+        let separator = || line.chars().position(is_separator).map(|column| (column, SEPARATOR));
         if let Some(outer) = self.block {
             if blank || indent > outer {
                 return separator();
@@ -169,7 +195,9 @@ impl State {
         while let Some((column, c)) = chars.next() {
             match self.quote {
                 Some('"') if c == '\\' => {
-                    chars.next();
+                    if chars.next().is_some_and(|(_, escaped)| escaped == '/') {
+                        found.get_or_insert((column, ESCAPE));
+                    }
                 }
                 Some(quote) if c == quote => {
                     if quote == '\'' && chars.peek().is_some_and(|(_, next)| *next == '\'') {
@@ -183,7 +211,7 @@ impl State {
                 None => {
                     closed &= c.is_whitespace();
                     if is_separator(c) {
-                        found.get_or_insert(column);
+                        found.get_or_insert((column, SEPARATOR));
                     }
                     let begins = before.is_whitespace()
                         || matches!(before, '[' | '{' | ',')
@@ -192,7 +220,10 @@ impl State {
                         '#' if before.is_whitespace() => {
                             self.plain = false;
                             let rest = line.chars().skip(column).position(is_separator);
-                            return found.or(rest.map(|behind| column + behind));
+                            return found.or(rest.map(|behind| (column + behind, SEPARATOR)));
+                        }
+                        '?' if self.brackets > 0 && !begins => {
+                            found.get_or_insert((column, QUESTION));
                         }
                         '"' | '\'' if begins => self.quote = Some(c),
                         '[' | '{' if begins || self.brackets > 0 => self.brackets += 1,
@@ -216,6 +247,11 @@ impl State {
 }
 
 const BLANKS: [char; 2] = [' ', '\t'];
+
+/// The backslash that comes next is escaped itself.
+fn ends_in_escape(text: &str) -> bool {
+    (text.len() - text.trim_end_matches('\\').len()) % 2 == 1
+}
 
 fn is_separator(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
@@ -270,6 +306,9 @@ mod tests {
             ("a: x\u{2028}y\n", 1, 5),
             ("a: x # y\u{2029}z\n", 1, 9),
             ("a: x\u{7}\n", 1, 5),
+            ("a: 1\nb: \"x\\/y\"\n", 2, 6),
+            ("a: {b: ipmi://192.0.2.1?c=d, e: f}\n", 1, 24),
+            ("a: [b?]\n", 1, 6),
         ] {
             let found = refused_by_go(text).map(|(place, _)| (place.line, place.column));
             assert_eq!(found, Some((line, column)), "{text:?}");
@@ -288,6 +327,12 @@ mod tests {
             "a: '\n%b'\n",
             "a: \"x\u{2028}y\"\n",
             "a: 1\n--- \n\tb\n",
+            "a: '\\/'\n",
+            "a: \"\\\\/\"\n",
+            "a: b\\/c\n",
+            "a: b?c\nd: [e]\n",
+            "a: ['b?c', \"d?e\"] # [f?\n",
+            "a: {? b : c}\n",
         ] {
             assert_eq!(refused_by_go(text), None, "{text:?}");
         }
@@ -299,5 +344,17 @@ mod tests {
             with_continuations_indented("a:\n- b: '{\n\n}'\nc: [\n1]\nd: 'x\n---\n'\n");
         assert_eq!(text, "a:\n- b: '{\n\n   }'\nc: [\n 1]\nd: 'x\n---\n'\n");
         assert_eq!(moved, [0, 0, 0, 3, 0, 1, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn an_apostrophe_needs_no_backslash_in_double_quotes() {
+        for (text, plain) in [
+            ("a: \"it\\'s\"\n", "a: \"it's\"\n"),
+            ("a: \"x\\'y\\'z\"\n", "a: \"x'y'z\"\n"),
+            ("a: \"x\\\\'y\"\n", "a: \"x\\\\'y\"\n"),
+            ("a: x\\'y\n", "a: x\\'y\n"),
+        ] {
+            assert_eq!(with_continuations_indented(text).0, plain);
+        }
     }
 }

@@ -9,9 +9,12 @@ use crate::misreading::{Misread, Misreading};
 use crate::provision;
 use crate::reader::At;
 use crate::refusal::{Collector, File, Refusal, Stage};
-use crate::release::{Method, Release};
+use crate::release::{Installer, Method, Release};
 use crate::schema::{AGENT_CONFIG, INSTALL_CONFIG, Shape};
 use crate::unread::{Unread, about_one, counted_by_installer};
+
+/// Of one sentence of the installer that has a line for each fault of a kind.
+const MOST_LINES: usize = 50;
 
 /// The texts of the files that are there.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,8 +56,18 @@ pub struct Unreadable {
     pub message: String,
 }
 
+/// What the usual build of the installer says.
 pub fn judge(input: &Input<'_>, release: Release, method: Method) -> Result<Judgement, Unreadable> {
-    let mut state = State::default();
+    judge_by(Installer::default(), input, release, method)
+}
+
+pub fn judge_by(
+    installer: Installer,
+    input: &Input<'_>,
+    release: Release,
+    method: Method,
+) -> Result<Judgement, Unreadable> {
+    let mut state = State { installer, ..State::default() };
     let install = input
         .install
         .map(|text| {
@@ -100,6 +113,7 @@ pub fn judge(input: &Input<'_>, release: Release, method: Method) -> Result<Judg
 
 #[derive(Default)]
 struct State {
+    installer: Installer,
     refusals: Vec<Refusal>,
     warnings: Vec<Refusal>,
     later: Vec<Refusal>,
@@ -156,18 +170,19 @@ impl State {
         let doubled = document.doubled;
         let lines: Vec<_> = doubled
             .iter()
+            .take(MOST_LINES)
             .map(|doubled| {
                 let key = crate::go::text::quote(&doubled.key);
                 format!("  line {}: key {key} already set in map", doubled.value_line)
             })
             .collect();
+        let said = format!(
+            "{head}: error converting YAML to JSON: yaml: unmarshal errors:\n{}",
+            lines.join("\n")
+        );
         for DoubledKey { path, place, merged, .. } in doubled {
-            let text = format!(
-                "{head}: error converting YAML to JSON: yaml: unmarshal errors:\n{}",
-                lines.join("\n")
-            );
             let rule = if merged { "key-over-merged-key" } else { "key-doubled" };
-            out.plain(rule, path.as_str(), place, text);
+            out.plain(rule, path.as_str(), place, said.as_str());
             self.unread.push(file, path);
         }
         if let Some((place, shown)) = document.null_key.filter(|_| out.refusals.is_empty()) {
@@ -229,6 +244,7 @@ impl State {
             config: install,
             release,
             method,
+            installer: self.installer,
             out: &mut out,
             not_checked: &mut self.not_checked,
         };

@@ -27,7 +27,7 @@ mod rules;
 mod schema;
 mod unread;
 
-pub use bmc::Driver;
+pub use bmc::{BmcAddress, Driver};
 pub use config::{
     AgentConfig, AgentHost, Baremetal, Bmc, Capabilities, ClusterNetwork, Config, Credential, Disk,
     External, Fencing, Host, InstallConfig, Interface, Mirror, Networking, OperatorPublishing, Ovn,
@@ -36,11 +36,11 @@ pub use config::{
 pub use decode::UnknownKey;
 pub use expected::{Expected, Scalar};
 pub use go::address::{Network, offset, parse_ip};
-pub use judge::{Input, Judgement, Unreadable, Verdict, judge};
+pub use judge::{Input, Judgement, Unreadable, Verdict, judge, judge_by};
 pub use misreading::{Misread, Misreading};
 pub use place::{Place, Placed};
 pub use refusal::{ErrorType, File, Refusal, Stage};
-pub use release::{Method, Release, UnknownRelease};
+pub use release::{Installer, Method, Release, UnknownRelease};
 pub use rules::{Rule, rules};
 pub use unread::Unread;
 

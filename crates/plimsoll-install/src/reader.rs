@@ -43,6 +43,11 @@ impl<'v> At<'v> {
         self.value.is_some_and(|value| !matches!(value.data, Data::Null))
     }
 
+    /// A key without a value.
+    pub fn is_null(self) -> bool {
+        self.value.is_some_and(|value| matches!(value.data, Data::Null))
+    }
+
     /// Of the value, or of the nearest key above it.
     pub fn place(self) -> Place {
         self.value.map_or(self.anchor, |value| value.place)

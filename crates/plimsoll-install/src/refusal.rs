@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use plimsoll_model::redact::without_userinfo;
+
 use crate::place::{Place, Placed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,12 +162,23 @@ pub(crate) struct Collector {
     pub warnings: Vec<Refusal>,
 }
 
+/// A thousand hosts may have some faults each; more is no config of anybody.
+const MOST: usize = 10_000;
+
 impl Collector {
+    /// Nothing more is taken; whoever compares everything with everything can stop.
+    pub fn is_full(&self) -> bool {
+        self.refusals.len() >= MOST
+    }
+
     pub fn new(file: File, stage: Stage) -> Self {
         Self { file, stage, seen: HashSet::new(), refusals: Vec::new(), warnings: Vec::new() }
     }
 
     pub fn refuse(&mut self, finding: Finding) {
+        if self.is_full() {
+            return;
+        }
         let refusal = self.refusal(finding);
         if self.seen.insert(format!("{}: {}", refusal.path, refusal.message)) {
             self.refusals.push(refusal);
@@ -313,69 +326,9 @@ impl Collector {
     }
 }
 
-/// A URL in a config may hold a name and a password; what is shown has neither.
-pub(crate) fn without_userinfo(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(scheme_end) = rest.find("://") {
-        let (head, tail) = rest.split_at(scheme_end + 3);
-        out.push_str(head);
-        let end =
-            tail.find(|c: char| matches!(c, '"' | '\'') || c.is_whitespace()).unwrap_or(tail.len());
-        let (url, after) = tail.split_at(end);
-        match end_of_userinfo(url) {
-            Some(at) => {
-                out.push_str(REDACTED);
-                out.push_str(&url[at..]);
-            }
-            None => out.push_str(url),
-        }
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Where the `@` behind a name or a password stands. A password that nobody escaped may hold an `@` or a
-/// `/`, so behind a colon it is the last `@` of all, but for that of a digest.
-fn end_of_userinfo(url: &str) -> Option<usize> {
-    let authority = &url[..url.find(['/', '?', '#']).unwrap_or(url.len())];
-    let digest = url.rfind("@sha256:").or_else(|| url.rfind("@sha512:")).unwrap_or(url.len());
-    let last = url[..digest].rfind('@')?;
-    match url.find(':').filter(|_| !url.starts_with('[')) {
-        Some(colon) if colon < last => Some(last),
-        _ => authority.rfind('@'),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_password_of_a_url_is_never_shown() {
-        let text =
-            r#"parse "http://joe:pa@ss@proxy:3128/x": no, see https://h/@ and ipmi://u:p@[::1]"#;
-        let shown = without_userinfo(text);
-        assert_eq!(
-            shown,
-            r#"parse "http://[redacted]@proxy:3128/x": no, see https://h/@ and ipmi://[redacted]@[::1]"#
-        );
-    }
-
-    #[test]
-    fn a_password_that_nobody_escaped_ends_at_the_last_at() {
-        for (text, shown) in [
-            ("http://joe:hunter2/secret@proxy", "http://[redacted]@proxy"),
-            ("http://joe:a#b?c@d/e@proxy:3128/x", "http://[redacted]@proxy:3128/x"),
-            ("http://joe@proxy/x@y", "http://[redacted]@proxy/x@y"),
-            ("docker://h:5000/a/b@sha256:12", "docker://h:5000/a/b@sha256:12"),
-            ("docker://joe:p@h:5000/b@sha256:12", "docker://[redacted]@h:5000/b@sha256:12"),
-            ("redfish://[::1]:8000/x@y", "redfish://[::1]:8000/x@y"),
-        ] {
-            assert_eq!(without_userinfo(text), shown);
-        }
-    }
 
     #[test]
     fn the_same_sentence_is_said_once() {

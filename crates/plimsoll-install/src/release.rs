@@ -38,6 +38,21 @@ impl Release {
     }
 }
 
+/// A build of the installer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Installer {
+    /// `openshift-install-fips`, on a host in FIPS mode.
+    pub fips: bool,
+    /// The architecture that its release payload is for; none where it is for all of them.
+    pub payload: Option<&'static str>,
+}
+
+impl Default for Installer {
+    fn default() -> Self {
+        Self { fips: false, payload: Some("amd64") }
+    }
+}
+
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "4.{}", self.minor())

@@ -94,9 +94,7 @@ fn without_userinfo(text: &str) -> String {
 
 /// The state of a machine or a payload, which a pure function cannot know.
 fn of_the_outside((field, _, detail): &Said) -> bool {
-    field == "fips"
-        || detail.contains("from a single architecture")
-        || detail.starts_with("could not find interface")
+    detail.starts_with("could not find interface")
         || (field.to_lowercase().ends_with("osimage") && detail.is_empty())
 }
 

@@ -1,6 +1,8 @@
 //! What is wrong with an install before anything boots: `plimsoll.check/v1`. A field here is a promise
 //! to scripts; see the changelog before changing one.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +39,26 @@ impl Check {
     pub fn json_schema() -> serde_json::Value {
         crate::diagnosis::titled(schemars::schema_for!(Check), CHECK_SCHEMA, "Plimsoll check")
     }
+
+    /// As people read it: one slip, one finding, and beside it all that the installer says of what follows.
+    pub fn folded(self) -> Self {
+        Self { findings: folded(self.findings), ..self }
+    }
+}
+
+pub fn folded(findings: Vec<Finding>) -> Vec<Finding> {
+    let (followers, mut kept): (Vec<Finding>, Vec<Finding>) =
+        findings.into_iter().partition(|finding| finding.follows.is_some());
+    let places = kept.iter().enumerate().rev().map(|(at, finding)| (finding.slip(), at));
+    let places: BTreeMap<Slip, usize> = places.collect();
+    for follower in followers {
+        let leader = follower.follows.as_ref().and_then(|slip| places.get(slip));
+        match leader.and_then(|at| kept.get_mut(*at)) {
+            Some(leader) => leader.take(follower),
+            None => kept.push(follower),
+        }
+    }
+    kept
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -132,7 +154,42 @@ pub struct Finding {
     /// Why it matters, and where that is known from (`--explain`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub why: Option<String>,
+    /// The finding that it follows from: mend that, and this is gone.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub follows: Option<Slip>,
     pub evidence: Vec<Evidence>,
+}
+
+/// Names a finding by what it is and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Slip {
+    pub id: String,
+    pub file: String,
+    pub line: u32,
+    pub column: u32,
+}
+
+impl Finding {
+    pub fn slip(&self) -> Slip {
+        let Self { id, file, line, column, .. } = self;
+        Slip { id: id.clone(), file: file.clone(), line: *line, column: *column }
+    }
+
+    /// Tells another finding here, too.
+    pub fn take(&mut self, other: Finding) {
+        self.severity = self.severity.min(other.severity);
+        self.origin = self.origin.min(other.origin);
+        self.stage = self.stage.or(other.stage);
+        self.installer_message = match (self.installer_message.take(), other.installer_message) {
+            (Some(own), Some(other)) => Some(format!("{own}; {other}")),
+            (own, other) => own.or(other),
+        };
+        for evidence in other.evidence {
+            if !self.evidence.contains(&evidence) {
+                self.evidence.push(evidence);
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -65,8 +65,12 @@ pub fn redact(text: &str) -> String {
     without_userinfo(&text)
 }
 
-/// The name and password of each URL. A password that nobody escaped may hold an `@` or a `/`.
-fn without_userinfo(text: &str) -> String {
+/// The name and password of each URL, and of each `name:password@host` that lacks its scheme. A password that
+/// nobody escaped may hold an `@` or a `/`.
+pub fn without_userinfo(text: &str) -> String {
+    if !text.contains('@') {
+        return text.into();
+    }
     let mut out = String::new();
     let mut rest = text;
     while let Some(start) = rest.find("://") {
@@ -78,7 +82,7 @@ fn without_userinfo(text: &str) -> String {
             end = tail[..next].rfind([',', ';', '|', '=']).unwrap_or(next);
         }
         let (url, after) = tail.split_at(end);
-        out.push_str(head);
+        out.push_str(&without_bare_userinfo(head));
         match end_of_userinfo(url) {
             Some(at) => {
                 out.push_str("[redacted]");
@@ -88,16 +92,41 @@ fn without_userinfo(text: &str) -> String {
         }
         rest = after;
     }
-    out.push_str(rest);
+    out.push_str(&without_bare_userinfo(rest));
     out
 }
 
-/// The last `@` behind a colon, but for that of an image's digest.
+/// The last `@` behind a colon, but for that of an image's digest; without a colon, that of the name.
 fn end_of_userinfo(url: &str) -> Option<usize> {
-    let digest = url.rfind("@sha256:").or_else(|| url.rfind("@sha512:")).unwrap_or(url.len());
-    let last = url[..digest].rfind('@')?;
-    let colon = url.find(':').filter(|_| !url.starts_with('['))?;
-    (colon < last).then_some(last)
+    let authority = &url[..url.find(['/', '?', '#']).unwrap_or(url.len())];
+    let last = last_at(url)?;
+    match url.find(':').filter(|_| !url.starts_with('[')) {
+        Some(colon) if colon < last => Some(last),
+        _ => authority.rfind('@'),
+    }
+}
+
+fn last_at(text: &str) -> Option<usize> {
+    let digest = text.rfind("@sha256:").or_else(|| text.rfind("@sha512:")).unwrap_or(text.len());
+    text[..digest].rfind('@')
+}
+
+/// Of text without `://`, but for one at its end.
+fn without_bare_userinfo(text: &str) -> String {
+    let is_edge = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | ',' | ';' | '=');
+    let words = text.split_inclusive(is_edge).map(|word| match secret_of(word) {
+        Some(at) => format!("[redacted]{}", &word[at..]),
+        None => word.into(),
+    });
+    words.collect()
+}
+
+/// Where `name:password` ends.
+fn secret_of(word: &str) -> Option<usize> {
+    let last = last_at(word)?;
+    let colon = word.find([':', '/']).filter(|colon| word[*colon..].starts_with(':'))?;
+    let has_host = word[last + 1..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[');
+    (colon > 0 && colon + 1 < last && has_host).then_some(last)
 }
 
 /// Printable text of raw bytes: escape sequences and control characters are gone, a tab is a space.
@@ -143,7 +172,10 @@ mod tests {
                 "https://[redacted]@bmc.example.com/redfish",
             ),
             ("to http://joe:hunter2/secret@proxy, y", "to http://[redacted]@proxy, y"),
-            ("joe:pa@ss@h: https://joe:pa@ss@h:1/x", "joe:pa@ss@h: https://[redacted]@h:1/x"),
+            ("joe:pa@ss@h: https://joe:pa@ss@h:1/x", "[redacted]@h: https://[redacted]@h:1/x"),
+            ("parse \"joe_1:hun/ter2@proxy:3128\": no", "parse \"[redacted]@proxy:3128\": no"),
+            ("http_proxy=joe:hunter2@proxy x", "http_proxy=[redacted]@proxy x"),
+            ("http://token@proxy/x@y", "http://[redacted]@proxy/x@y"),
             ("https://a:2379,https://u:p@b:2379/x", "https://a:2379,https://[redacted]@b:2379/x"),
             ("a -----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n", "a [redacted private key]"),
             ("jwt eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2ln end", "jwt [redacted] end"),
@@ -161,6 +193,7 @@ mod tests {
             "basic authentication is off",
             "pull docker://quay.io:443/a/b@sha256:0123 of https://10.0.0.1:5000/v2/ for joe@x",
             "https://[fd00::1]:6443/x@y",
+            "5: vlan10@bond0: <UP> getty@tty1.service: registry:5000/a:tag@sha256:0123 core@h:22",
         ] {
             assert_eq!(redact(text), text);
         }

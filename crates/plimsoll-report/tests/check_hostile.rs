@@ -314,7 +314,7 @@ prop_compose! {
     ) -> Finding {
         let severity = if error { Severity::Error } else { Severity::Warning };
         Finding {
-            file: texts[0].clone(), path: texts[1].clone(), column, why,
+            file: texts[0].clone(), path: texts[1].clone(), column, why, follows: None,
             installer_message: Some(texts[2].clone()), hint: Some(texts[3].clone()),
             ..finding(&texts[4], severity, line, &texts[5])
         }

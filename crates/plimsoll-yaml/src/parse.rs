@@ -208,6 +208,8 @@ impl Builder<'_> {
                 }
                 Some(_) if std::mem::take(merge) => {
                     let all = self.limits.duplicate_keys == DuplicateKeys::KeepAll;
+                    // All that is there is compared with what comes, as often as something comes.
+                    self.nodes = self.nodes.saturating_add(if all { 0 } else { entries.len() });
                     merge_into(entries, &node, all);
                 }
                 Some(key) if self.limits.duplicate_keys == DuplicateKeys::KeepAll => {
@@ -242,12 +244,17 @@ fn merge_into(entries: &mut Vec<(Key, Node)>, node: &Node, all: bool) {
         Kind::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    let mut known: BTreeSet<String> = entries.iter().map(|(key, _)| key.name.clone()).collect();
-    for (key, value) in sources.iter().flat_map(|source| source.entries()) {
-        if known.insert(key.name.clone()) || all {
-            entries.push((Key { name: key.name.clone(), line: 0, column: 0 }, value.clone()));
+    let brought = sources.iter().flat_map(|source| source.entries());
+    let brought: Vec<&(Key, Node)> = match all {
+        true => brought.collect(),
+        false => {
+            let mut known: BTreeSet<&str> =
+                entries.iter().map(|(key, _)| key.name.as_str()).collect();
+            brought.filter(|(key, _)| known.insert(&key.name)).collect()
         }
-    }
+    };
+    let replaceable = |key: &Key| Key { name: key.name.clone(), line: 0, column: 0 };
+    entries.extend(brought.into_iter().map(|(key, value)| (replaceable(key), value.clone())));
 }
 
 fn size_of(node: &Node) -> usize {

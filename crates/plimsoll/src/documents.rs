@@ -21,6 +21,9 @@ impl Part {
     }
 }
 
+/// There are two configs. Each document is kept behind the lines before it, so more of them are not read on.
+const MOST: usize = 3;
+
 /// The documents of a text that hold something, if there are at least two.
 pub fn parts(text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
@@ -29,7 +32,7 @@ pub fn parts(text: &str) -> Vec<Part> {
     let mut lines = 0;
     let mut close = |start: usize, end: usize, line: usize| {
         let own = &text[start..end];
-        if own.lines().any(|line| !is_idle(line)) {
+        if parts.len() < MOST && own.lines().any(|line| !is_idle(line)) {
             let text = format!("{}{own}", "\n".repeat(line));
             parts.push(Part { text, start, padding: line });
         }
@@ -82,5 +85,11 @@ mod tests {
             assert_eq!(parts(text), [], "{text}");
         }
         assert_eq!(parts("\u{feff}---\r\na: 1\r\n---\r\nb: 2\r\n").len(), 2);
+    }
+
+    #[test]
+    fn many_documents_are_not_each_kept_behind_all_lines_before_them() {
+        let kept: usize = parts(&"a\n---\n".repeat(100_000)).iter().map(|it| it.text.len()).sum();
+        assert!(kept < 1000, "{kept}");
     }
 }

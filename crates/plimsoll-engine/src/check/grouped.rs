@@ -1,20 +1,35 @@
-//! One slip, one finding. The installer may say several things of it; all of them stand beside the one that
-//! names the slip, and none of them is a finding of its own.
+//! One slip may be said in several ways, and more may follow from it. Which finding is the slip is decided here;
+//! whoever shows findings to people tells the others beside it.
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::check::Finding;
+use plimsoll_model::check::{Finding, Slip};
+
+use super::UNKNOWN_KEY;
+use super::meant::Meant;
 
 /// What follows from a fault at the same place.
-const FOLLOWS_HERE: &[(&str, &[&str])] =
-    &[("vip-not-an-address", &["vip-outside-machine-network", "vips-are-the-same"])];
+const FOLLOWS_HERE: &[(&str, &[&str])] = &[
+    ("bmc-address-missing", &["bmc-address-unreadable"]),
+    (
+        "private-key-pasted",
+        &["ssh-key-unreadable", "trust-bundle-unreadable", "trust-bundle-only-on-nodes"],
+    ),
+    ("vip-not-an-address", &["vip-outside-machine-network", "vips-are-the-same"]),
+];
 
 /// What follows from a fault wherever it stands.
 const FOLLOWS: &[(&str, &[&str])] = &[
-    ("architecture-unknown", &["architectures-differ"]),
+    ("architecture-unknown", &["architectures-differ", "release-architecture"]),
+    ("architectures-differ", &["release-architecture"]),
+    ("fips-host", &["builder-not-fips"]),
     (
         "machine-network-missing",
         &["provisioning-ip-outside-machine-network", "vip-outside-machine-network"],
+    ),
+    (
+        "networks-overlap",
+        &["host-address-in-cluster-network", "server-in-cluster-network", "vip-in-cluster-network"],
     ),
     ("mirrors-twice", &["image-content-sources-deprecated"]),
     ("provisioning-network-overlaps", &["provisioning-ip-in-machine-network"]),
@@ -23,19 +38,29 @@ const FOLLOWS: &[(&str, &[&str])] = &[
     ("vip-family-not-primary", &["vip-family-not-primary"]),
 ];
 
-/// Where the first finding of an id stands in the list, anywhere and at each place.
+/// Longer than any chain of causes.
+const MOST_STEPS: usize = 8;
+
+/// Where the first finding of an id stands in the list, anywhere and at each place; and the keys that no field
+/// has, by the fields that they are meant for.
 #[derive(Default)]
 struct Firsts<'f> {
     anywhere: BTreeMap<&'f str, usize>,
     here: BTreeMap<(&'f str, &'f str, u32, u32), usize>,
+    meant: BTreeMap<String, usize>,
 }
 
 impl<'f> Firsts<'f> {
-    fn of(all: &'f [Finding]) -> Self {
+    fn of(all: &'f [Finding], meant: &dyn Fn(&Finding) -> Option<Meant>) -> Self {
         let mut firsts = Self::default();
         for (index, finding) in all.iter().enumerate() {
             firsts.anywhere.entry(finding.id.as_str()).or_insert(index);
             firsts.here.entry(key(&finding.id, finding)).or_insert(index);
+            if finding.id == UNKNOWN_KEY
+                && let Some(path) = meant(finding).and_then(Meant::path)
+            {
+                firsts.meant.entry(path.to_ascii_lowercase()).or_insert(index);
+            }
         }
         firsts
     }
@@ -48,12 +73,18 @@ impl<'f> Firsts<'f> {
         self.anywhere.get(id).copied()
     }
 
+    /// What is missing may be written under another key.
+    fn misspelt(&self, finding: &Finding) -> Option<usize> {
+        let is_missing = finding.id.ends_with("-missing");
+        self.meant.get(&finding.path.to_ascii_lowercase()).copied().filter(|_| is_missing)
+    }
+
     /// The finding that stands for another; itself where none does.
     fn leader(&self, finding: &Finding, own: usize) -> usize {
         // Only what the installer says is said twice of one place; ours is said of each host.
         let again = finding.stage.and_then(|_| self.here(&finding.id, finding));
-        again
-            .filter(|first| *first != own)
+        (self.misspelt(finding))
+            .or_else(|| again.filter(|first| *first != own))
             .or_else(|| cause_in(FOLLOWS_HERE, finding, |id| self.here(id, finding)))
             .or_else(|| cause_in(FOLLOWS, finding, |id| self.anywhere(id)))
             .unwrap_or(own)
@@ -73,56 +104,39 @@ fn key<'f>(id: &'f str, at: &'f Finding) -> (&'f str, &'f str, u32, u32) {
     (id, at.file.as_str(), at.line, at.column)
 }
 
-pub fn grouped(all: Vec<Finding>) -> Vec<Finding> {
-    let leaders = leaders(&all);
-    let mut kept: BTreeMap<usize, Finding> = BTreeMap::new();
-    let mut followers = Vec::new();
-    for (own, finding) in all.into_iter().enumerate() {
-        match root(&leaders, own) {
-            leader if leader == own => {
-                kept.insert(own, finding);
-            }
-            leader => followers.push((leader, finding)),
+/// Each finding with the one that it follows from. What is said twice of one field is said once.
+pub fn grouped(all: Vec<Finding>, meant: &dyn Fn(&Finding) -> Option<Meant>) -> Vec<Finding> {
+    let firsts = Firsts::of(&all, meant);
+    let leaders = all.iter().enumerate().map(|(own, finding)| firsts.leader(finding, own));
+    let leaders: Vec<usize> = leaders.collect();
+    let slips: Vec<Option<Slip>> = (0..all.len())
+        .map(|own| Some(root(&leaders, own)).filter(|root| *root != own))
+        .map(|root| root.map(|root| all[root].slip()))
+        .collect();
+    let mut kept: Vec<Finding> = Vec::with_capacity(all.len());
+    let mut places: BTreeMap<(Slip, String), usize> = BTreeMap::new();
+    for (mut finding, follows) in all.into_iter().zip(slips) {
+        finding.follows = follows;
+        let of_installer = finding.stage.is_some();
+        let first = *places.entry((finding.slip(), finding.path.clone())).or_insert(kept.len());
+        match kept.get_mut(first).filter(|_| of_installer) {
+            Some(first) => first.take(finding),
+            None => kept.push(finding),
         }
     }
-    for (leader, finding) in followers {
-        if let Some(leader) = kept.get_mut(&leader) {
-            take(leader, finding);
-        }
-    }
-    kept.into_values().collect()
-}
-
-fn leaders(all: &[Finding]) -> Vec<usize> {
-    let firsts = Firsts::of(all);
-    all.iter().enumerate().map(|(own, finding)| firsts.leader(finding, own)).collect()
+    kept
 }
 
 /// What stands for a finding may be stood for itself.
 fn root(leaders: &[usize], own: usize) -> usize {
     let mut at = own;
-    for _ in 0..FOLLOWS.len() {
+    for _ in 0..MOST_STEPS {
         match leaders.get(at) {
             Some(leader) if *leader != at => at = *leader,
             _ => break,
         }
     }
     at
-}
-
-fn take(leader: &mut Finding, follower: Finding) {
-    leader.severity = leader.severity.min(follower.severity);
-    leader.origin = leader.origin.min(follower.origin);
-    leader.stage = leader.stage.or(follower.stage);
-    leader.installer_message = match (leader.installer_message.take(), follower.installer_message) {
-        (Some(own), Some(other)) => Some(format!("{own}; {other}")),
-        (own, other) => own.or(other),
-    };
-    for evidence in follower.evidence {
-        if !leader.evidence.contains(&evidence) {
-            leader.evidence.push(evidence);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -148,13 +162,23 @@ mod tests {
             installer_message: stage.map(|_| format!("said of {id} at {line}")),
             hint: None,
             why: None,
+            follows: None,
             evidence: Vec::new(),
         }
     }
 
+    fn group(all: Vec<Finding>) -> Vec<Finding> {
+        grouped(all, &|it| Meant::of(plimsoll_install::File::Install, &it.path))
+    }
+
+    /// As people read it.
+    fn folded(all: Vec<Finding>) -> Vec<Finding> {
+        plimsoll_model::check::folded(group(all))
+    }
+
     fn said(all: Vec<Finding>) -> Vec<(String, String)> {
         let shown = |it: Finding| (it.message, it.installer_message.unwrap_or_default());
-        grouped(all).into_iter().map(shown).collect()
+        folded(all).into_iter().map(shown).collect()
     }
 
     const BY: Option<InstallerStage> = Some(InstallerStage::Validate);
@@ -165,7 +189,7 @@ mod tests {
         let one = ("a at 1".to_string(), "said of a at 1; said of a at 1".to_string());
         assert_eq!(said(all), [one, ("a at 2".into(), "said of a at 2".into())]);
         let ours = vec![finding("b", 1, None), finding("b", 1, None)];
-        assert_eq!(grouped(ours).len(), 2, "hosts that share a place by an alias");
+        assert_eq!(folded(ours).len(), 2, "hosts that share a place by an alias");
     }
 
     #[test]
@@ -175,7 +199,7 @@ mod tests {
             finding("vip-outside-machine-network", 9, BY),
             finding("machine-network-missing", 3, None),
         ];
-        let found = grouped(all);
+        let found = folded(all);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].id, "machine-network-missing");
         assert_eq!((found[0].origin, found[0].stage), (Origin::Installer, BY));
@@ -190,22 +214,46 @@ mod tests {
             finding("vip-outside-machine-network", 7, BY),
             finding("vip-outside-machine-network", 9, BY),
         ];
-        let found: Vec<String> = grouped(all).into_iter().map(|it| it.message).collect();
+        let found: Vec<String> = folded(all).into_iter().map(|it| it.message).collect();
         assert_eq!(found, ["vip-not-an-address at 7", "vip-outside-machine-network at 9"]);
     }
 
     #[test]
     fn without_its_cause_a_finding_stands_alone() {
         let all = vec![finding("architectures-differ", 7, BY), finding("mirrors-twice", 7, BY)];
-        assert_eq!(grouped(all).len(), 2);
+        assert_eq!(folded(all).len(), 2);
     }
 
     #[test]
     fn the_order_of_a_list_of_vips_is_told_once() {
         let all = (0..6).map(|n| finding("vip-family-not-primary", 40 + n / 3, BY)).collect();
-        let found = grouped(all);
+        let found = folded(all);
         assert_eq!(found.len(), 1);
         let said = found[0].installer_message.as_deref().unwrap_or_default();
         assert_eq!(said.split("; ").count(), 6);
+    }
+
+    #[test]
+    fn scripts_are_given_each_field_that_the_installer_names() {
+        let mut all =
+            vec![finding("machine-network-missing", 3, None), finding("vip-missing", 7, BY)];
+        all.push(finding("vip-outside-machine-network", 7, BY));
+        all[2].path = "platform.baremetal.apiVIPs".into();
+        let found = group(all);
+        assert_eq!(found.len(), 3);
+        let slip = found[0].slip();
+        assert_eq!(found.iter().filter(|it| it.follows.as_ref() == Some(&slip)).count(), 1);
+        assert_eq!(found[2].path, "platform.baremetal.apiVIPs");
+    }
+
+    #[test]
+    fn what_is_missing_follows_from_the_key_that_was_meant() {
+        let mut all = vec![finding("vip-missing", 1, BY), finding(UNKNOWN_KEY, 7, BY)];
+        all[0].path = "platform.baremetal.ingressVIPs".into();
+        all[1].path = "platform.baremetal.ingresVIPs".into();
+        all[1].severity = Severity::Warning;
+        let found = folded(all);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].line, found[0].severity), (7, Severity::Error));
     }
 }

@@ -6,6 +6,7 @@ mod facts;
 pub mod fix;
 mod grouped;
 mod ids;
+mod meant;
 mod page;
 mod readings;
 #[cfg(test)]
@@ -16,7 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_causes::Observed;
 use plimsoll_install::{
-    ErrorType, File, Input, Judgement, Method, Refusal, Release, Stage, Unreadable, judge,
+    ErrorType, File, Input, Installer, Judgement, Method, Refusal, Release, Stage, Unreadable,
+    judge_by,
 };
 use plimsoll_model::check::{
     CHECK_SCHEMA, Check, CheckVerdict, CommandVerdict, Finding, InstallerStage, InstallerVerdict,
@@ -31,6 +33,7 @@ use crate::rules::{self, Instance, Setting, bound, proof, shared};
 use crate::summary;
 use crate::suppress::Suppression;
 use facts::{Facts, Reads, Spot};
+use meant::Meant;
 pub use page::page;
 pub use words::Words;
 
@@ -59,6 +62,7 @@ pub struct ConfigFile<'a> {
 pub struct Asked<'a> {
     pub release: Release,
     pub method: Method,
+    pub installer: Installer,
     pub install: Option<ConfigFile<'a>>,
     pub agent: Option<ConfigFile<'a>>,
     /// What was seen outside of the files: probes, BMCs, the folder of the install.
@@ -84,7 +88,7 @@ pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadab
         install: asked.install.map(|file| file.text),
         agent: asked.agent.map(|file| file.text),
     };
-    let judgement = judge(&input, asked.release, asked.method)?;
+    let judgement = judge_by(asked.installer, &input, asked.release, asked.method)?;
     let facts = facts::extract(&judgement, asked);
     let refuses = |last: Stage| {
         let mut all = judgement.refusals.iter().filter(|it| facts.vip_of_dns(it).is_none());
@@ -102,7 +106,12 @@ pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadab
         not_checked = vec![NotChecked { id: "install-config".into(), why }];
     }
     let (findings, suppressed) = accepted(asked, findings);
-    let mut findings = grouped::grouped(findings);
+    let meant = |finding: &Finding| {
+        let file = [File::Install, File::Agent];
+        let file = file.into_iter().find(|file| asked.file_name(*file) == finding.file)?;
+        Meant::of(file, &finding.path)
+    };
+    let mut findings = grouped::grouped(findings, &meant);
     let rank = |finding: &Finding| {
         let file = [asked.install, asked.agent];
         let file = file.iter().flatten().position(|file| file.name == finding.file);
@@ -193,8 +202,9 @@ fn refused(
             value: refusal.value.as_deref().map(|value| clip(&redact(value))),
             message: words::message(refusal, words.and_then(|words| words.title)),
             installer_message: Some(format!("{}{colon}{}", refusal.path, sentence(refusal))),
-            hint: words.map(|words| words.hint.to_string()),
+            hint: plain_hint(refusal).or_else(|| words.map(|words| words.hint.to_string())),
             why: words.and_then(|words| words.why).map(str::to_string),
+            follows: None,
             evidence: vec![Evidence {
                 source: file.clone(),
                 path: file.clone(),
@@ -261,6 +271,11 @@ fn unknown_keys_behind_the_first(judgement: &Judgement) -> Vec<Refusal> {
             stage: Stage::Parse,
         })
         .collect()
+}
+
+fn plain_hint(refusal: &Refusal) -> Option<String> {
+    let is_key = refusal.rule == UNKNOWN_KEY;
+    is_key.then(|| Meant::of(refusal.file, &refusal.path)?.hint()).flatten()
 }
 
 /// The installer's own words. Where it shows no value there is nothing to take out of them, and
@@ -384,6 +399,7 @@ fn finding(
         installer_message: None,
         hint,
         why: told.why.clone(),
+        follows: None,
         evidence,
     })
 }

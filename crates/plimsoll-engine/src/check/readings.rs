@@ -69,6 +69,7 @@ fn finding(it: &Misreading, words: &Words, asked: &Asked<'_>, facts: &Facts) -> 
         installer_message: None,
         hint: words.map(|words| words.hint.clone()),
         why: words.and_then(|words| words.why.clone()),
+        follows: None,
         evidence: vec![Evidence {
             source: file.clone(),
             path: file.clone(),

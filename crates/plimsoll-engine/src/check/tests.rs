@@ -24,6 +24,7 @@ fn found(install: &str, agent: Option<&str>, release: Release) -> Vec<Finding> {
     let asked = Asked {
         release,
         method: if agent.is_some() { Method::Agent } else { Method::Ipi },
+        installer: plimsoll_install::Installer::default(),
         install: Some(ConfigFile { name: "install-config.yaml", text: install }),
         agent: agent.map(|text| ConfigFile { name: "agent-config.yaml", text }),
         seen: &seen,
@@ -32,7 +33,7 @@ fn found(install: &str, agent: Option<&str>, release: Release) -> Vec<Finding> {
         suppressions: &[],
     };
     let answer = check(&knowledge, &asked).unwrap_or_else(|error| panic!("{error}"));
-    answer.findings
+    answer.folded().findings
 }
 
 fn swapped(base: &str, good: &str, bad: &str) -> String {

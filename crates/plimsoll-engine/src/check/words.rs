@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_install::{Expected, Refusal, Release};
+use plimsoll_install::Refusal;
 use plimsoll_model::{clip, redact};
 use plimsoll_yaml::{Limits, Node};
 
-use super::fix::meant_key;
+use super::meant::Meant;
 use super::readings;
 use crate::pack::{LoadError, PackFile};
 
@@ -156,31 +156,13 @@ pub fn message(refusal: &Refusal, title: Option<&str>) -> String {
     let value = refusal.value.as_deref().filter(|value| !is_of_go(value));
     match value {
         None if refusal.rule == "unknown-key" => {
-            let meant = meant(refusal).map_or(String::new(), |meant| format!(" ({meant})"));
+            let meant = Meant::of(refusal.file, &refusal.path);
+            let meant = meant.map_or(String::new(), |meant| format!(" ({})", meant.words()));
             format!("{title}: {}{meant}", refusal.path)
         }
         Some(value) => format!("{title}: {}", clip(&redact(value))),
         None if says_all || says_where(title, &refusal.path) => format!("{title}."),
         None => format!("{title}: {}", refusal.path),
-    }
-}
-
-/// What an unknown key may have been meant for.
-fn meant(refusal: &Refusal) -> Option<String> {
-    let path: Vec<&str> =
-        refusal.path.split('.').map(|part| part.split('[').next().unwrap_or_default()).collect();
-    let (key, above) = path.split_last()?;
-    let newest = Release::ALL.last()?;
-    let mut expected = Expected::of(refusal.file);
-    for name in above {
-        let below = expected.field(name, *newest)?.1;
-        expected = below.item().unwrap_or(below);
-    }
-    let known = |release: &&Release| expected.field(key, **release).is_some();
-    match (Release::ALL.iter().find(known), Release::ALL.iter().rfind(known)) {
-        (Some(first), Some(last)) if last == newest => Some(format!("there is one since {first}")),
-        (_, Some(last)) => Some(format!("there was one until {last}")),
-        _ => meant_key(key, &expected.keys(*newest)).map(|key| format!("is {key} meant?")),
     }
 }
 

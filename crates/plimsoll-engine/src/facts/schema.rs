@@ -489,6 +489,11 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("trustBundle", "additionalTrustBundle is there"),
             ("trustBundlePolicy", "Proxyonly or Always"),
             ("proxy", "a proxy is set"),
+            (
+                "platformsIgnored",
+                "platforms beside the one that counts, of which the installer says nothing",
+            ),
+            ("privateKeys", "fields that hold a private key"),
             ("proxyPasswords", "settings of the proxy with a password in their URL"),
             ("bundleExpired", "its certificates that are over"),
             ("bundleEarly", "its certificates that are not valid yet"),
@@ -540,6 +545,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("gatewaysOffLink", "gateways that no subnet of their interface holds"),
             ("nextHopsUnknown", "interfaces of routes that are not described"),
             ("switchedOff", "addresses of a family that is not enabled"),
+            ("subnetsShared", "interfaces that have an address in the network of another one"),
             ("portsWithIp", "ports of a bond or a bridge with ipv4 or ipv6 enabled"),
             ("addressesUnusable", "addresses at the edge of their subnet, or of a gateway"),
             (

@@ -26,7 +26,7 @@ pub(super) fn check(
             return;
         }
         check_interfaces(hosts, release, out);
-        if hosts.iter().any(|host| host.network_config.is_some()) {
+        if hosts.iter().any(|host| host.is_configured) {
             let why = "nmstatectl judges every networkConfig";
             not_checked.push(("network-config-refused-by-nmstate", why.into()));
         }
@@ -48,44 +48,58 @@ fn check_count(
     release: Release,
     out: &mut Collector,
 ) {
-    let of_role = |role: &str| hosts.iter().filter(|host| host.role.value == role).count() as i64;
     let with_arbiters = release >= Release::V4_20;
-    let mut masters = of_role("master");
-    let mut workers = of_role("worker");
-    let mut arbiters = if with_arbiters { of_role("arbiter") } else { 0 };
-    let needed_masters = install.control_plane.replicas.value;
-    let needed_workers = install.compute_replicas();
     let arbiter = install.arbiter.as_ref().filter(|_| with_arbiters);
-    let needed_arbiters = arbiter.map_or(0, |pool| pool.replicas.value);
-    for _ in hosts.iter().filter(|host| host.role.is_empty()) {
-        if masters < needed_masters {
-            masters += 1;
-        } else if arbiters < needed_arbiters {
-            arbiters += 1;
-        } else {
-            workers += 1;
+    let mut pools = [
+        Pool::of("master", "ControlPlane", install.control_plane.replicas.value, hosts),
+        Pool::of("arbiter", "Arbiter", arbiter.map_or(0, |pool| pool.replicas.value), hosts),
+        Pool::of("worker", "Compute", install.compute_replicas(), hosts),
+    ];
+    if !with_arbiters {
+        pools[1].places.clear();
+    }
+    for host in hosts.iter().filter(|host| host.role.is_empty()) {
+        let open = pools.iter().position(Pool::has_room).unwrap_or(pools.len() - 1);
+        pools[open].places.push(host.place);
+    }
+    let first = hosts.first().map_or(Place::START, |host| host.place);
+    for Pool { role, name, needed, places } in pools {
+        let found = places.len();
+        if found != 0 && (found as i64) < needed {
+            let text = format!(
+                "not enough {role} hosts defined ({found}) to support all the configured {name} \
+                 replicas ({needed})"
+            );
+            out.warn("agent-hosts-too-few", "hosts", first, text);
+        }
+        if found as i64 > needed {
+            let text = format!(
+                "the number of {role} hosts defined ({found}) exceeds the configured {name} \
+                 replicas ({needed})"
+            );
+            let wanted = usize::try_from(needed).unwrap_or_default();
+            let over = places.get(wanted).copied().unwrap_or(first);
+            return out.plain("agent-hosts-too-many", "hosts", over, text);
         }
     }
-    let place = hosts.first().map_or(Place::START, |host| host.place);
-    for (role, pool, found, needed) in [
-        ("master", "ControlPlane", masters, needed_masters),
-        ("arbiter", "Arbiter", arbiters, needed_arbiters),
-        ("worker", "Compute", workers, needed_workers),
-    ] {
-        if found != 0 && found < needed {
-            let text = format!(
-                "not enough {role} hosts defined ({found}) to support all the configured {pool} \
-                 replicas ({needed})"
-            );
-            out.warn("agent-hosts-too-few", "hosts", place, text);
-        }
-        if found > needed {
-            let text = format!(
-                "the number of {role} hosts defined ({found}) exceeds the configured {pool} \
-                 replicas ({needed})"
-            );
-            return out.plain("agent-hosts-too-many", "hosts", place, text);
-        }
+}
+
+/// The hosts of a role, and how many of them are wanted.
+struct Pool {
+    role: &'static str,
+    name: &'static str,
+    needed: i64,
+    places: Vec<Place>,
+}
+
+impl Pool {
+    fn of(role: &'static str, name: &'static str, needed: i64, hosts: &[AnyHost<'_>]) -> Self {
+        let own = hosts.iter().filter(|host| host.role.value == role);
+        Self { role, name, needed, places: own.map(|host| host.place).collect() }
+    }
+
+    fn has_room(&self) -> bool {
+        (self.places.len() as i64) < self.needed
     }
 }
 
@@ -93,7 +107,7 @@ fn check_count(
 fn check_interfaces(hosts: &[AnyHost<'_>], release: Release, out: &mut Collector) {
     let mut faults = Vec::new();
     let mut first = None;
-    let configured = hosts.iter().filter(|host| host.network_config.is_some());
+    let configured = hosts.iter().filter(|host| host.is_configured);
     for (i, host) in configured.enumerate() {
         if let Some(fault) = interfaces_fault(host, i, release) {
             faults.push(format!("\t* {}\n", fault.text));
@@ -154,7 +168,8 @@ fn is_colon_mac(text: &str) -> bool {
 /// Since 4.20: every node needs a subnet of its own, and that subnet room for its pods.
 fn check_room_for_hosts(install: &InstallConfig, out: &mut Collector) {
     let networking = &install.networking;
-    if networking.network_type.value != "OVNKubernetes" {
+    // Any other type is OVNKubernetes to the manifests that are looked at here.
+    if networking.network_type.value == "OpenShiftSDN" {
         return;
     }
     let hosts = install.control_plane.replicas.value.saturating_add(install.compute_replicas());

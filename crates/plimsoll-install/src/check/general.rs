@@ -101,6 +101,12 @@ fn check_ssh_key(context: &mut Context<'_>) {
     }
 }
 
+/// What every build but the one for FIPS says, wherever it runs.
+const USE_FIPS_INSTALLER: &str = "target cluster is in FIPS mode, use the FIPS-capable installer binary \
+    for RHEL 9 on a host with FIPS enabled.\nTo obtain a suitable binary, download the \
+    openshift-install-rhel9 archive from the client mirror, or extract the openshift-install-fips command \
+    from the release payload.";
+
 fn check_fips(context: &mut Context<'_>) {
     let key = &context.config.ssh_key;
     if !key.value.0.is_empty() {
@@ -121,11 +127,11 @@ fn check_fips(context: &mut Context<'_>) {
             context.out.invalid(rule, "sshKey", key.place, Bad::Secret, fault);
         }
     }
-    let why = if context.release >= Release::V4_16 {
-        "fips: true needs the FIPS-capable installer on a host in FIPS mode"
-    } else {
-        "fips: true should be installed from a host in FIPS mode"
-    };
+    if context.release >= Release::V4_16 && !context.installer.fips {
+        let place = context.config.fips.place;
+        return context.out.forbidden("fips-host", "fips", place, USE_FIPS_INSTALLER);
+    }
+    let why = "fips: true should be installed from a host in FIPS mode";
     context.not_checked.push(("fips-host", why.into()));
 }
 

@@ -22,7 +22,7 @@ pub(crate) use vips::not_in_machine_networks;
 use crate::config::InstallConfig;
 use crate::place::Place;
 use crate::refusal::Collector;
-use crate::release::{Method, Release};
+use crate::release::{Installer, Method, Release};
 
 /// A check that needs the outside world.
 pub(crate) type NotChecked = Vec<(&'static str, String)>;
@@ -31,6 +31,7 @@ pub(crate) struct Context<'c> {
     pub config: &'c InstallConfig,
     pub release: Release,
     pub method: Method,
+    pub installer: Installer,
     pub out: &'c mut Collector,
     pub not_checked: &'c mut NotChecked,
 }

@@ -176,6 +176,9 @@ fn check_service_size(path: &str, network: &Placed<Network>, out: &mut Collector
     false
 }
 
+/// Networks that each other one is compared with: nobody has so many, and a hostile file has no end of them.
+const MOST_COMPARED: usize = 500;
+
 fn overlaps_machine(
     name: &str,
     path: &str,
@@ -183,7 +186,8 @@ fn overlaps_machine(
     networking: &Networking,
     out: &mut Collector,
 ) {
-    for _ in networking.machine.iter().filter(|other| network.value.overlaps(&other.value)) {
+    // The same sentence once more would not be printed.
+    if networking.machine.iter().take(MOST_COMPARED).any(|it| network.value.overlaps(&it.value)) {
         let text = format!("{name} network must not overlap with any of the machine networks");
         let bad = Bad::text(&network.value.to_string());
         out.invalid("networks-overlap", path, network.place, bad, text);
@@ -197,7 +201,7 @@ fn overlaps_earlier(
     earlier: &[Placed<Network>],
     out: &mut Collector,
 ) {
-    for (j, other) in earlier.iter().enumerate() {
+    for (j, other) in earlier.iter().take(MOST_COMPARED).enumerate() {
         if network.value.overlaps(&other.value) {
             let text = format!("{name} network must not overlap with {name} network {j}");
             let bad = Bad::text(&network.value.to_string());
@@ -215,14 +219,14 @@ fn check_cluster_overlaps(
 ) {
     let cidr = &network.cidr;
     overlaps_machine("cluster", path, cidr, networking, out);
-    for (j, service) in networking.service.iter().enumerate() {
+    for (j, service) in networking.service.iter().take(MOST_COMPARED).enumerate() {
         if cidr.value.overlaps(&service.value) {
             let text = format!("cluster network must not overlap with service network {j}");
             let bad = Bad::text(&cidr.value.to_string());
             out.invalid("networks-overlap", path, cidr.place, bad, text);
         }
     }
-    for (j, other) in networking.cluster[..i].iter().enumerate() {
+    for (j, other) in networking.cluster[..i].iter().take(MOST_COMPARED).enumerate() {
         if cidr.value.overlaps(&other.cidr.value) {
             let text = format!("cluster network must not overlap with cluster network {j}");
             let bad = Bad::text(&cidr.value.to_string());
@@ -283,6 +287,7 @@ fn check_same_prefix(
     }
     let differs = networking.cluster[..i]
         .iter()
+        .take(MOST_COMPARED)
         .any(|other| other.cidr.value.is_ipv4() && other.host_prefix.value != prefix.value);
     if differs {
         let path = format!("{path}.hostPrefix");

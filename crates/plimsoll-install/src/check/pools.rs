@@ -161,10 +161,13 @@ fn check_fencing(context: &mut Context<'_>) -> Result<(), Crash> {
         place = fencing.credentials_place;
         let mut hosts = HashSet::new();
         let mut addresses = HashSet::new();
-        if let Some(empty) = fencing.credentials.iter().find(|c| c.is_null) {
+        let empty = fencing.credentials.iter().find(|credential| credential.is_null);
+        if let Some(empty) = empty.filter(|_| context.release >= Release::V4_20) {
             return Err(Crash::at("fencing-credential-empty", path, empty.place));
         }
-        for (i, credential) in fencing.credentials.iter().enumerate() {
+        // 4.19 does not look at one that is empty.
+        let written = fencing.credentials.iter().enumerate().filter(|(_, it)| !it.is_null);
+        for (i, credential) in written {
             let of = |name: &str| format!("{path}[{i}].{name}");
             let out = &mut *context.out;
             for (value, name, go_name, seen) in [
@@ -316,21 +319,26 @@ fn check_compute(context: &mut Context<'_>) {
     }
 }
 
-/// Since 4.17 the payload must be of the architecture; only the installer knows which it carries. On bare
-/// metal all pools are of one, so the payload of that architecture will do as well as the one for many.
+/// Since 4.17 the payload of the installer must be of the architecture.
 fn check_architectures(context: &mut Context<'_>) {
-    if context.release < Release::V4_17 {
+    let Some(payload) = context.installer.payload.filter(|_| context.release >= Release::V4_17)
+    else {
         return;
-    }
+    };
     let config = context.config;
-    let compute = config.compute.iter().map(|pool| ("compute", pool));
-    let pools = std::iter::once(("controlPlane", &config.control_plane)).chain(compute);
-    for (node, pool) in pools.filter(|(_, pool)| pool.architecture.value != "amd64") {
-        let architecture = pool.architecture.as_str();
-        let why = format!(
-            "an installer whose release payload is of another single architecture says: cannot \
-             create {architecture} {node} node from a single architecture … release payload"
-        );
-        context.not_checked.push(("release-architecture", why));
+    let compute = config.compute.iter().enumerate();
+    let compute = compute.map(|(i, pool)| ("compute", format!("compute[{i}]"), pool));
+    let control = ("controlPlane", "controlPlane".to_string(), &config.control_plane);
+    for (node, path, pool) in std::iter::once(control).chain(compute) {
+        let architecture = &pool.architecture;
+        if architecture.value != payload {
+            let text = format!(
+                "cannot create {} {node} node from a single architecture {payload} release payload",
+                architecture.value
+            );
+            let path = format!("{path}.architecture");
+            let bad = Bad::text(architecture.as_str());
+            context.out.invalid("release-architecture", path, architecture.place, bad, text);
+        }
     }
 }

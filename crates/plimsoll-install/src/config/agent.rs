@@ -27,6 +27,8 @@ pub struct AgentHost {
     pub interfaces_place: Place,
     pub root_device_hints: RootDeviceHints,
     pub network_config: Option<Arc<Node>>,
+    /// A key without a value, which the installer takes for a config all the same.
+    pub network_config_is_null: bool,
     pub network_config_place: Place,
 }
 
@@ -77,6 +79,7 @@ impl AgentHost {
             interfaces_place: interfaces.key_place(),
             root_device_hints: RootDeviceHints::read(at.field("rootDeviceHints")),
             network_config: network_config.raw(),
+            network_config_is_null: network_config.is_null(),
             network_config_place: network_config.key_place(),
         }
     }

@@ -254,6 +254,16 @@ impl InstallConfig {
         }
     }
 
+    /// Fields for what everybody may read that hold a private key.
+    pub fn private_keys(&self) -> Vec<(&'static str, Place)> {
+        let fields = [
+            ("sshKey", self.ssh_key.value.0.as_str(), self.ssh_key.place),
+            ("additionalTrustBundle", self.trust_bundle.as_str(), self.trust_bundle.place),
+        ];
+        let secret = fields.into_iter().filter(|(_, text, _)| text.contains("PRIVATE KEY-----"));
+        secret.map(|(field, _, place)| (field, place)).collect()
+    }
+
     /// Where the pull secret stands, for who must not read it.
     pub fn pull_secret_place(&self) -> Place {
         self.pull_secret.place

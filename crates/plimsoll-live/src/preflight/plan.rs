@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use plimsoll_install::{Config, Driver, InstallConfig, Placed, bmc_driver};
+use plimsoll_install::{BmcAddress, Config, InstallConfig, Placed, bmc_driver};
 use plimsoll_probe::{DnsProbe, NtpProbe, Probe, Question, Resolver, SilentProbe, Target};
 use plimsoll_yaml::Node;
 
@@ -165,14 +165,8 @@ pub fn ntp_servers(config: &Config) -> BTreeSet<String> {
 /// Where Redfish is spoken, which is TCP.
 fn bmc_targets(config: &Config) -> BTreeSet<Target> {
     let target = |address: &str| {
-        let driver: Driver = bmc_driver(address).ok()?;
-        let (scheme, rest) = address.split_once("://")?;
-        let place = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
-        let usual = if scheme.ends_with("+http") { 80 } else { 443 };
-        if driver.name == "ipmi" {
-            return None;
-        }
-        place.parse().or_else(|_| format!("{place}:{usual}").parse()).ok()
+        bmc_driver(address).ok()?;
+        BmcAddress::read(address).tcp()?.parse().ok()
     };
     hosts(config).iter().filter_map(|host| target(host.bmc.address.as_str())).collect()
 }

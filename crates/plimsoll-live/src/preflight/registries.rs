@@ -7,7 +7,7 @@ use std::time::Duration;
 use plimsoll_install::{InstallConfig, Mirror};
 use plimsoll_probe::registry::{Credential, Deep, Image, Reference};
 use plimsoll_probe::{Bundle, RegistryProbe};
-use plimsoll_yaml::{Limits, Node, parse};
+use plimsoll_yaml::Node;
 use serde_json::Value;
 
 use super::bmcs::at;
@@ -106,7 +106,7 @@ fn in_mirror(mirror: &str, rest: &str, digest: &str) -> Option<Image> {
 }
 
 fn pull_secret(text: &str) -> Value {
-    let root = parse(text, &Limits::USER_FILE).ok();
+    let root = plimsoll_install::tree(text);
     let secret = root.as_ref().and_then(|root| at(root, &["pullSecret"]));
     let secret = secret.and_then(Node::as_text).unwrap_or_default();
     serde_json::from_str(secret).unwrap_or_default()

@@ -21,6 +21,7 @@ pub fn finding(id: &str, severity: Severity, line: u32, message: &str) -> Findin
         installer_message: None,
         hint: None,
         why: None,
+        follows: None,
         evidence: vec![],
     }
 }
@@ -96,6 +97,7 @@ pub fn blocked() -> Check {
         column: 25,
         hint: Some("Read the MAC of the port that boots worker-1 from its BMC.".into()),
         why: Some("Ironic knows a host by its MAC: the second one never registers.".into()),
+        follows: None,
         evidence: vec![Evidence {
             source: FILE.into(),
             path: FILE.into(),
@@ -170,6 +172,7 @@ pub fn hostile() -> Check {
         installer_message: some(),
         hint: some(),
         why: Some(format!("{text}\n\n").repeat(50)),
+        follows: None,
         evidence: vec![proof.clone(); 3],
         ..finding("", Severity::Error, 0, &text)
     };

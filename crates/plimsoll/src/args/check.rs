@@ -25,6 +25,14 @@ pub struct Check {
     #[arg(long)]
     pub agent: bool,
 
+    /// The installer is openshift-install-fips, on a host in FIPS mode
+    #[arg(long)]
+    pub fips_installer: bool,
+
+    /// What the release payload of the installer is for
+    #[arg(long, value_enum, value_name = "ARCH", default_value_t = Payload::Amd64)]
+    pub payload: Payload,
+
     /// Look at the outside too: names, VIPs, BMCs, hardware, clocks, ports, mirrors and
     /// this machine; all that applies, or these parts. Nothing is written anywhere
     #[arg(long, value_enum, value_name = "PART", num_args = 0.., require_equals = true, value_delimiter = ',')]
@@ -85,6 +93,28 @@ pub struct Check {
 
     #[command(flatten)]
     pub talk: Talk,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Payload {
+    Amd64,
+    Arm64,
+    Ppc64le,
+    S390x,
+    /// All of them
+    Multi,
+}
+
+impl Payload {
+    pub fn architecture(self) -> Option<&'static str> {
+        match self {
+            Self::Amd64 => Some("amd64"),
+            Self::Arm64 => Some("arm64"),
+            Self::Ppc64le => Some("ppc64le"),
+            Self::S390x => Some("s390x"),
+            Self::Multi => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

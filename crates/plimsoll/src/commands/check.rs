@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_engine::check::{Asked, ConfigFile, Knowledge, check};
-use plimsoll_install::Method;
+use plimsoll_install::{Installer, Method};
 use plimsoll_model::Snapshot;
 use plimsoll_model::check::{Check as Answer, CheckVerdict};
 use plimsoll_report::CheckShown;
@@ -47,6 +47,7 @@ pub fn run(args: &Check) -> Result<Outcome, Failure> {
     let asked = Asked {
         release: args.release,
         method,
+        installer: Installer { fips: args.fips_installer, payload: args.payload.architecture() },
         install,
         agent,
         seen: &seen,
@@ -64,8 +65,9 @@ pub fn run(args: &Check) -> Result<Outcome, Failure> {
         Failure::Unreadable(format!("{name}:{line}:{column}: this is no YAML: {}", wrong.message))
     })?;
     answer.files.dedup();
-    print(&render(args, &answer))?;
-    Ok(match answer.verdict {
+    let verdict = answer.verdict;
+    print(&render(args, answer))?;
+    Ok(match verdict {
         CheckVerdict::Ready => Outcome::Fine,
         CheckVerdict::Blocked => Outcome::Found,
     })
@@ -87,7 +89,12 @@ fn now() -> jiff::Timestamp {
     jiff::Timestamp::now()
 }
 
-fn render(args: &Check, answer: &Answer) -> String {
+/// Scripts are given all that the installer says, each sentence with its field; people one finding a slip.
+fn render(args: &Check, answer: Answer) -> String {
+    let answer = &match args.output {
+        CheckOutput::Json => answer,
+        _ => answer.folded(),
+    };
     match args.output {
         CheckOutput::Json => plimsoll_report::json(answer),
         CheckOutput::Markdown => plimsoll_report::check_markdown(answer),

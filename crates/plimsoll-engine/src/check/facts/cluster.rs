@@ -1,6 +1,6 @@
 //! The config as a whole.
 
-use plimsoll_install::{File, InstallConfig, Judgement, Method, Pool, parse_ip};
+use plimsoll_install::{File, InstallConfig, Judgement, Method, Place, Pool, parse_ip};
 use plimsoll_model::EntityId;
 
 use super::addresses::Nets;
@@ -28,12 +28,28 @@ pub fn extract(
         facts.known(&id, "platform", config.platform.name());
         facts.text(&id, "name", &config.name, File::Install, "metadata.name");
         facts.text(&id, "baseDomain", &config.base_domain, File::Install, "baseDomain");
+        platforms(config, &id, facts);
         domain(config, &id, facts);
         replicas(config, &id, facts);
         proxy(config, &id, facts);
+        private_keys(config, &id, facts);
     }
     time_servers(judgement, &id, facts);
     rendezvous(judgement, nets, hosts, &id, facts);
+}
+
+/// The installer takes the first that it knows of, and of some others beside it says nothing.
+fn platforms(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
+    let others = config.platform.present.iter().skip(1);
+    let silent = others.filter(|(name, _)| matches!(*name, "none" | "external"));
+    let found = silent.map(|(name, place)| Found {
+        said: (*name).into(),
+        file: File::Install,
+        path: format!("platform.{name}"),
+        at: *place,
+        value: None,
+    });
+    facts.found(id, "platformsIgnored", found.collect());
 }
 
 /// What is said of it names the setting and never what stands there.
@@ -54,6 +70,17 @@ fn proxy(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
         value: None,
     });
     facts.found(id, "proxyPasswords", found.collect());
+}
+
+fn private_keys(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
+    let found = config.private_keys().into_iter().map(|(field, at)| Found {
+        said: field.into(),
+        file: File::Install,
+        path: field.into(),
+        at,
+        value: None,
+    });
+    facts.found(id, "privateKeys", found.collect());
 }
 
 /// Domains that are kept for something else, and for what.
@@ -131,8 +158,19 @@ fn time_servers(judgement: &Judgement, id: &EntityId, facts: &mut Facts) {
             unreadable.push(Found { said, file, path, at: server.place, value });
         }
     }
-    facts.known(id, "ntpServers", all);
+    let (file, path, at) = match (&judgement.config.agent, baremetal) {
+        (Some(_), _) => (File::Agent, "additionalNTPSources", Place::START),
+        (None, Some(baremetal)) => {
+            (File::Install, "platform.baremetal.additionalNTPServers", baremetal.place)
+        }
+        (None, None) => (File::Install, "metadata.name", name_place(judgement)),
+    };
+    facts.set(id, "ntpServers", all, file, path, at, None);
     facts.found(id, "ntpUnreadable", unreadable);
+}
+
+fn name_place(judgement: &Judgement) -> Place {
+    judgement.config.install.as_ref().map_or(Place::START, |config| config.name.place)
 }
 
 fn rendezvous(

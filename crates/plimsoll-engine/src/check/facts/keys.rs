@@ -170,7 +170,7 @@ fn unknown(node: &Node) -> Vec<(String, Text)> {
 
 /// `below` are keys that belong below `config`.
 fn look(found: &mut Vec<(String, Text)>, node: &Node, known: Keys, path: &str, below: Keys) {
-    for (key, _) in node.entries() {
+    for (key, value) in node.entries() {
         let name = key.name.as_str();
         if known.contains(&name) {
             continue;
@@ -183,7 +183,7 @@ fn look(found: &mut Vec<(String, Text)>, node: &Node, known: Keys, path: &str, b
         } else {
             full.clone()
         };
-        found.push((said, Text { value: name.into(), at: place_of_key(key), path: full }));
+        found.push((said, Text { value: name.into(), at: place_of_key(key, value), path: full }));
     }
 }
 

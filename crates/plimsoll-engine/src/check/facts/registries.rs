@@ -79,7 +79,7 @@ fn mirrors(config: &InstallConfig) -> Vec<Mirror> {
         for (index, source) in sources.iter().enumerate() {
             for (number, mirror) in source.mirrors.iter().enumerate() {
                 all.push(Mirror {
-                    host: host_of(&mirror.value).to_string(),
+                    host: host_of(&mirror.value).to_lowercase(),
                     written: mirror.value.clone(),
                     path: format!("{name}[{index}].mirrors[{number}]"),
                     at: mirror.place,

@@ -104,8 +104,8 @@ impl Faults {
             return faults;
         }
         faults.shapes(node, &MAPPINGS, &LISTS, "");
-        for (key, _) in node.entries().iter().filter(|(key, _)| !KEYS.contains(&&*key.name)) {
-            let at = place_of_key(key);
+        for (key, value) in node.entries().iter().filter(|(key, _)| !KEYS.contains(&&*key.name)) {
+            let at = place_of_key(key, value);
             let text = Text { value: key.name.clone(), at, path: key.name.clone() };
             faults.keys.push((key.name.clone(), text));
         }
@@ -148,10 +148,10 @@ impl Faults {
             self.unreadable.push((format!("{path} without name"), text));
         }
         self.shapes(node, &MAPPINGS_OF_ONE, &LISTS_OF_ONE, path);
-        for (key, _) in node.entries() {
+        for (key, value) in node.entries() {
             if let Some(family) = meant_family(&key.name) {
                 let said = format!("{} of {name} (is {family} meant?)", key.name);
-                self.unreadable.push((said, at_key(key, path)));
+                self.unreadable.push((said, at_key(key, value, path)));
             }
         }
         self.bond(node, &name, path);
@@ -181,8 +181,9 @@ impl Faults {
                 let below = keys.join(".");
                 let said = format!("{below} is {} and no {wanted}", value.kind_name());
                 let path = if path.is_empty() { below } else { format!("{path}.{below}") };
+                let at = place_of_key(key, value);
                 let value = text_of(value).unwrap_or_default();
-                self.unreadable.push((said, Text { value, at: place_of_key(key), path }));
+                self.unreadable.push((said, Text { value, at, path }));
             }
         }
     }
@@ -199,7 +200,7 @@ impl Faults {
             return;
         }
         let text = match entry(node, &["link-aggregation"]) {
-            Some((key, _)) => at_key(key, path),
+            Some((key, value)) => at_key(key, value, path),
             None => at_name(node, path),
         };
         self.unreadable.push((format!("{name} without link-aggregation.mode"), text));
@@ -218,7 +219,8 @@ impl Faults {
         }
         for field in ["id", "base-iface"] {
             if vlan.get(field).is_none_or(is_null) && !has_unknown(vlan, keys::VLAN) {
-                self.unreadable.push((format!("{name} without vlan.{field}"), at_key(key, path)));
+                let said = format!("{name} without vlan.{field}");
+                self.unreadable.push((said, at_key(key, vlan, path)));
             }
         }
         let id = vlan.get("id").and_then(|id| text(id, format!("{path}.vlan.id")));
@@ -304,9 +306,9 @@ fn is_null(node: &Node) -> bool {
     matches!(node.kind, Kind::Null)
 }
 
-fn at_key(key: &Key, above: &str) -> Text {
+fn at_key(key: &Key, value: &Node, above: &str) -> Text {
     let path = format!("{above}.{}", key.name);
-    Text { value: String::new(), at: place_of_key(key), path }
+    Text { value: String::new(), at: place_of_key(key, value), path }
 }
 
 /// The name of an interface, else the interface.
@@ -315,9 +317,9 @@ fn at_name(node: &Node, path: &str) -> Text {
     name.unwrap_or_else(|| Text { value: String::new(), at: place(node), path: path.into() })
 }
 
-/// What a merge brought has no place of its own.
-pub fn place_of_key(key: &Key) -> Place {
-    Place { line: key.line.max(1), column: key.column.max(1) }
+/// A key that a merge brought has no place of its own.
+pub fn place_of_key(key: &Key, value: &Node) -> Place {
+    if key.line == 0 { place(value) } else { Place { line: key.line, column: key.column } }
 }
 
 fn place(node: &Node) -> Place {

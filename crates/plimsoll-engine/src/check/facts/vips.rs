@@ -7,9 +7,9 @@ use plimsoll_install::{Baremetal, File, InstallConfig, Judgement, Placed, parse_
 use plimsoll_model::EntityId;
 
 use super::addresses::{self, Nets};
-use super::bmc::Address;
 use super::hosts::Machine;
 use super::{Facts, shortened};
+use plimsoll_install::BmcAddress;
 
 pub fn extract(
     config: &InstallConfig,
@@ -104,7 +104,7 @@ fn owners(
     }
     for host in hosts {
         if let Some((install, _)) = &host.install {
-            let address = Address::read(&install.bmc.address.value);
+            let address = BmcAddress::read(&install.bmc.address.value);
             own(address.bare_host(), format!("the BMC of {}", host.id.name));
         }
         for server in host.net().into_iter().flat_map(|net| &net.dns) {

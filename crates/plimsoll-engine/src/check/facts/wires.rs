@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use plimsoll_install::{Method, parse_ip};
+use plimsoll_install::{Method, Network, parse_ip};
 
 use super::addresses::{self, Nets};
 use super::hosts::{Machine, mac_of};
-use super::nmstate::{Address, Link, Net};
+use super::nmstate::{Address, Link, Net, Text};
 use super::{Facts, Found};
 
 /// By name and by number.
@@ -23,6 +23,8 @@ const BOND_MODES: [&str; 7] = [
 /// The least that IPv6 needs, and the most that switches of a data centre carry.
 const LEAST_MTU: i64 = 1280;
 const MOST_MTU: i64 = 9216;
+/// Of one host, each compared with each.
+const MOST_ADDRESSES: usize = 64;
 
 pub fn extract(hosts: &[Machine<'_>], nets: &Nets, method: Method, facts: &mut Facts) {
     let across = Across::of(hosts);
@@ -41,6 +43,7 @@ pub fn extract(hosts: &[Machine<'_>], nets: &Nets, method: Method, facts: &mut F
         facts.found(id, "nextHopsUnknown", next_hops_unknown(host, net));
         facts.found(id, "switchedOff", switched_off(host, net));
         facts.found(id, "portsWithIp", ports_with_ip(host, net));
+        facts.found(id, "subnetsShared", subnets_shared(host, net));
         facts.found(id, "addressesUnusable", unusable(host, net, &across));
         facts.found(id, "dnsOtherFamily", dns_of_other_family(host, net));
         links(host, net, facts);
@@ -109,6 +112,25 @@ fn addressing(host: &Machine<'_>, net: &Net, nets: &Nets, facts: &mut Facts) {
     let file = host.net.as_ref().map_or(host.file, |(_, file, _)| *file);
     let path = host.net.as_ref().map_or("", |(.., path)| path.as_str()).to_string();
     facts.set(id, "dnsServers", dns, file, &path, at, None);
+}
+
+/// Interfaces with an address in the network of another one.
+fn subnets_shared(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    let of = |link: &'_ Link| -> Vec<(String, Network, Text)> {
+        let own = link.addresses.iter().filter(|own| is_of_one_machine(own));
+        own.filter_map(|own| Some((link.name.value.clone(), own.subnet()?, own.at.clone())))
+            .collect()
+    };
+    let all: Vec<_> = net.links.iter().flat_map(of).take(MOST_ADDRESSES).collect();
+    let mut found = Vec::new();
+    for (at, (name, network, text)) in all.iter().enumerate() {
+        let shares =
+            |(other, its, _): &&(String, Network, Text)| other != name && network.overlaps(its);
+        if let Some((other, its, _)) = all[..at].iter().find(shares) {
+            found.push(host.at(format!("{name} in {network} and {other} in {its}"), text));
+        }
+    }
+    found
 }
 
 /// An OVS bridge and its interface may share a name, nothing else.
@@ -253,7 +275,7 @@ fn hidden(host: &Machine<'_>, net: &Net, nets: &Nets) -> Vec<Found> {
     }
     if let Some((install, path)) = &host.install {
         let written = &install.bmc.address;
-        let address = super::bmc::Address::read(&written.value);
+        let address = plimsoll_install::BmcAddress::read(&written.value);
         let network = parse_ip(address.bare_host()).and_then(|address| nets.hidden_by(address));
         found.extend(network.map(|network| Found {
             said: format!("its BMC {} is in the {network}", address.bare_host()),

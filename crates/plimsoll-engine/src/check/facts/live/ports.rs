@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll_install::{File, Judgement};
+use plimsoll_install::{BmcAddress, File, Judgement};
 use plimsoll_model::EntityId;
 
 use super::mirror::{entity, registry};
@@ -30,19 +30,10 @@ pub fn extract(judgement: &Judgement, seen: &Seen, facts: &mut Facts) {
     }
 }
 
-/// Where Redfish is spoken; the rest is UDP, which nobody can try without a password.
+/// Where Redfish is spoken.
 fn target(address: &str) -> Option<String> {
-    let driver = plimsoll_install::bmc_driver(address).ok()?;
-    let (scheme, rest) = address.split_once("://")?;
-    if driver.name == "ipmi" {
-        return None;
-    }
-    let place = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
-    let has_port = place.rsplit_once(':').is_some_and(|(host, port)| {
-        port.parse::<u16>().is_ok() && (!host.contains(':') || host.ends_with(']'))
-    });
-    let usual = if scheme.ends_with("+http") { 80 } else { 443 };
-    Some(if has_port { place.into() } else { format!("{place}:{usual}") })
+    plimsoll_install::bmc_driver(address).ok()?;
+    BmcAddress::read(address).tcp()
 }
 
 fn tried(id: &EntityId, target: &str, seen: &Seen, facts: &mut Facts) {
