@@ -14,7 +14,7 @@ use crate::schema::{AGENT_CONFIG, INSTALL_CONFIG, Shape};
 use crate::unread::{Unread, about_one, counted_by_installer};
 
 /// Of one sentence of the installer that has a line for each fault of a kind.
-const MOST_LINES: usize = 50;
+const MOST_LINES: usize = 20;
 
 /// The texts of the files that are there.
 #[derive(Clone, Copy, Debug, Default)]

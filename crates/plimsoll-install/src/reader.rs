@@ -43,9 +43,14 @@ impl<'v> At<'v> {
         self.value.is_some_and(|value| !matches!(value.data, Data::Null))
     }
 
-    /// A key without a value.
-    pub fn is_null(self) -> bool {
-        self.value.is_some_and(|value| matches!(value.data, Data::Null))
+    /// Whether a key stands here without a value.
+    pub fn has_null(self, name: &str) -> bool {
+        match self.value.map(|value| &value.data) {
+            Some(Data::Struct(fields)) => {
+                fields.get(name).is_some_and(|value| matches!(value.data, Data::Null))
+            }
+            _ => false,
+        }
     }
 
     /// Of the value, or of the nearest key above it.

@@ -206,6 +206,22 @@ fn wide_input_is_not_quadratic() {
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
+/// Each with each, or all of them in each sentence, would fill any memory.
+#[test]
+fn what_is_told_of_hostile_lists_is_bounded() {
+    let networks = "  - 10.0.0.0/8\n".repeat(20_000);
+    let many_networks = BASE.replace("  - 172.30.0.0/16\n", &networks);
+    assert_ne!(many_networks, BASE);
+    let twice: String = (0..20_000).map(|i| format!("k{i}: 1\nk{i}: 1\n")).collect();
+    let merges = format!("x: &a {{k: 1}}\ny:\n{}", "  <<: *a\n".repeat(60_000));
+    for text in [many_networks, format!("{BASE}{twice}"), format!("{BASE}{merges}")] {
+        let judgement = ipi(&text);
+        let all = judgement.refusals.iter().chain(&judgement.later);
+        let told: usize = all.map(|refusal| refusal.message.len() + refusal.path.len()).sum();
+        assert!(!judgement.refusals.is_empty() && told < 50 << 20, "{told} bytes are told");
+    }
+}
+
 fn survives(text: &str) -> bool {
     for release in [Release::V4_14, Release::V4_20] {
         for method in [Method::Ipi, Method::Agent] {

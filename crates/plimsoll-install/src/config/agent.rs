@@ -79,7 +79,7 @@ impl AgentHost {
             interfaces_place: interfaces.key_place(),
             root_device_hints: RootDeviceHints::read(at.field("rootDeviceHints")),
             network_config: network_config.raw(),
-            network_config_is_null: network_config.is_null(),
+            network_config_is_null: at.has_null("networkConfig"),
             network_config_place: network_config.key_place(),
         }
     }
