@@ -4,6 +4,7 @@
 //! Lines stay lines. What holds a name where it cannot be replaced, as a certificate does, is taken out.
 
 mod addresses;
+mod certified;
 mod hidden;
 
 use std::borrow::Cow;
@@ -80,7 +81,12 @@ impl Disguise {
     }
 
     fn without_hidden(&self, text: &[u8]) -> Option<Vec<u8>> {
-        hidden::without(text, &|inside| self.first_name(inside, 0).is_some())
+        let tells = |inside: &[u8]| {
+            let is_of_site = |address| self.addresses.is_replaced(address);
+            self.first_name(inside, 0).is_some()
+                || certified::addresses(inside).into_iter().any(is_of_site)
+        };
+        hidden::without(text, &tells)
     }
 
     fn with_other_addresses(&self, text: &[u8]) -> Option<Vec<u8>> {

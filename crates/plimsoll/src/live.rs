@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use plimsoll_live::{Live, Node, Patience, Progress, Request, Silent, Vantage};
+use plimsoll_live::{Live, Node, Patience, Progress, Proxies, Request, Silent, Vantage};
 use plimsoll_model::Needs;
 use plimsoll_sources::Given;
 
@@ -97,6 +97,19 @@ fn vantage(context: Option<&str>, reach: &Reach) -> Vantage {
         context: context.filter(|name| !name.is_empty()).map(str::to_string),
         endpoints: reach.endpoint.clone(),
         roots: vec!["/".into(), "/host".into()],
+        proxies: proxies(),
+    }
+}
+
+/// The first of two spellings counts, as it does for `oc`.
+fn proxies() -> Proxies {
+    let told = |names: [&str; 2]| {
+        let mut values = names.iter().filter_map(|name| std::env::var(name).ok());
+        values.find(|value| !value.is_empty())
+    };
+    Proxies {
+        https: told(["HTTPS_PROXY", "https_proxy"]),
+        except: told(["NO_PROXY", "no_proxy"]).unwrap_or_default(),
     }
 }
 
