@@ -228,6 +228,21 @@ mod tests {
         assert!(said.iter().all(|text| !text.contains("master-0:")), "{said:?}");
     }
 
+    /// The extension alone, as it stands in a certificate, with enough before it to be one.
+    #[test]
+    fn a_certificate_for_an_address_of_the_site_goes() {
+        use base64::Engine;
+        let pem = |address: [u8; 4]| {
+            let names = [&[0x06, 3, 0x55, 0x1d, 0x11, 0x04, 8, 0x30, 6, 0x87, 4][..], &address];
+            let der = [&[0x30; 40][..], &names.concat()].concat();
+            let encoded = base64::engine::general_purpose::STANDARD.encode(der);
+            format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----")
+        };
+        assert_eq!(said(&pem([192, 168, 111, 20])), "removed\n\n");
+        let everywhere = pem([172, 30, 0, 1]);
+        assert_eq!(said(&everywhere), everywhere, "every cluster has it");
+    }
+
     #[test]
     fn what_was_named_once_keeps_its_name() {
         let known = site().names();

@@ -67,6 +67,9 @@ pub fn sorted(
     if (all_nodes_as.is_some() || bmcs_of_cluster) && cluster.is_none() {
         cluster = Some(vantage(None, reach));
     }
+    if let Some(cluster) = &mut cluster {
+        cluster.nodes = nodes.iter().filter_map(Node::host).map(str::to_string).collect();
+    }
     let has_others = !(paths.is_empty() && nodes.is_empty() && bmcs.is_empty());
     let is_live = cluster.is_some() || !nodes.is_empty() || !bmcs.is_empty();
     let live = is_live.then(|| Request {
@@ -96,6 +99,7 @@ fn vantage(context: Option<&str>, reach: &Reach) -> Vantage {
         usual_kubeconfigs: usual_kubeconfigs(),
         context: context.filter(|name| !name.is_empty()).map(str::to_string),
         endpoints: reach.endpoint.clone(),
+        nodes: Vec::new(),
         roots: vec!["/".into(), "/host".into()],
         proxies: proxies(),
     }

@@ -5,6 +5,7 @@ mod ask;
 mod authorities;
 mod cluster_seen;
 mod config;
+mod definitions;
 mod discovery;
 mod health;
 mod journals;
@@ -111,6 +112,8 @@ impl<'r> Reading<'r> {
         let wants = plan::plan(self.needs);
         progress.say("what the cluster offers");
         let offers = discovery::offers(&self.asker, &wants, self.gaps).await;
+        // Who listens no more is found out by the lists.
+        let _ = definitions::write(&offers, &self.out).await;
         let offered = wants.iter().filter_map(|want| {
             Some((want, offers.get(&(want.group.clone(), want.plural.clone()))?))
         });

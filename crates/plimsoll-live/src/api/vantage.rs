@@ -24,6 +24,7 @@ const LARGEST_ANSWER: usize = 64 << 10;
 /// Where a master keeps kubeconfigs of its own, by the root under which its disk is seen.
 const ON_A_MASTER: &str =
     "etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs";
+const API: u16 = 6443;
 const LOCAL: [&str; 3] = ["localhost", "localhost-recovery", "lb-int"];
 /// Of one cluster; more addresses than control planes have are not tried.
 const MOST_ENDPOINTS: usize = 8;
@@ -39,6 +40,9 @@ pub struct Vantage {
     pub context: Option<String>,
     /// Addresses of control-plane nodes, to be tried where the usual way fails.
     pub endpoints: Vec<String>,
+    /// Nodes that the user named for another reason, by name or address: each may be one of the control
+    /// plane.
+    pub nodes: Vec<String>,
     /// Where the disk of a master may be seen: `/`, `/host`.
     pub roots: Vec<PathBuf>,
     /// Of the environment.
@@ -260,6 +264,10 @@ async fn direct(usual: &Way, wish: &Vantage, limit: Duration) -> Result<Vec<Way>
         })?;
         places.insert(place);
     }
+    for node in &wish.nodes {
+        let found = resolve(node, API, limit).await.into_iter();
+        places.extend(found.map(|address| (bracketed(address), API)));
+    }
     // A name may stand for several machines, of which the first does not answer.
     let resolved: BTreeSet<(String, u16)> =
         resolve(host, port, limit).await.into_iter().map(|ip| (bracketed(ip), port)).collect();
@@ -290,7 +298,6 @@ async fn resolve(host: &str, port: u16, limit: Duration) -> Vec<IpAddr> {
 
 /// Host and port of a control-plane node. API servers listen on 6443, whatever the load balancer does.
 pub fn place(endpoint: &str) -> Option<(String, u16)> {
-    const API: u16 = 6443;
     if let Ok(address) = endpoint.trim_matches(['[', ']']).parse::<IpAddr>() {
         return Some((bracketed(address), API));
     }
