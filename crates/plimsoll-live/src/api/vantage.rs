@@ -257,23 +257,23 @@ async fn direct(usual: &Way, wish: &Vantage, limit: Duration) -> Result<Vec<Way>
     let url = &usual.config.cluster_url;
     let Some(host) = url.host() else { return Ok(Vec::new()) };
     let port = url.port_u16().unwrap_or(443);
-    let mut places: BTreeSet<(String, u16)> = BTreeSet::new();
+    let mut places: Vec<(String, u16)> = Vec::new();
     for endpoint in &wish.endpoints {
         let place = place(endpoint).ok_or_else(|| {
             Unusable(format!("--endpoint {endpoint}: give an address, or ADDRESS:PORT"))
         })?;
-        places.insert(place);
-    }
-    for node in &wish.nodes {
-        let found = resolve(node, API, limit).await.into_iter();
-        places.extend(found.map(|address| (bracketed(address), API)));
+        places.push(place);
     }
     // A name may stand for several machines, of which the first does not answer.
-    let resolved: BTreeSet<(String, u16)> =
-        resolve(host, port, limit).await.into_iter().map(|ip| (bracketed(ip), port)).collect();
+    let resolved = resolve(host, port, limit).await;
     if resolved.len() > 1 {
-        places.extend(resolved);
+        places.extend(resolved.into_iter().map(|address| (bracketed(address), port)));
     }
+    let named = wish.nodes.iter().map(|node| resolve(node, API, limit));
+    let named = futures::future::join_all(named).await.into_iter().flatten();
+    places.extend(named.map(|address| (bracketed(address), API)));
+    let mut known = BTreeSet::new();
+    places.retain(|place| known.insert(place.clone()));
     let name = usual.config.tls_server_name.clone().unwrap_or_else(|| host.to_string());
     let way = |(host, port): (String, u16)| {
         let mut config = usual.config.clone();
@@ -289,7 +289,7 @@ async fn direct(usual: &Way, wish: &Vantage, limit: Duration) -> Result<Vec<Way>
 }
 
 /// A server of names that does not answer is not waited for: it may be down with the cluster.
-async fn resolve(host: &str, port: u16, limit: Duration) -> Vec<IpAddr> {
+async fn resolve(host: &str, port: u16, limit: Duration) -> BTreeSet<IpAddr> {
     let host = host.trim_matches(['[', ']']);
     let asked = tokio::time::timeout(limit, tokio::net::lookup_host((host, port))).await;
     let found = asked.ok().and_then(Result::ok);
