@@ -108,7 +108,8 @@ fn vantage(context: Option<&str>, reach: &Reach) -> Vantage {
 /// The first of two spellings counts, as it does for `oc`.
 fn proxies() -> Proxies {
     let told = |names: [&str; 2]| {
-        let mut values = names.iter().filter_map(|name| std::env::var(name).ok());
+        let values = names.iter().filter_map(std::env::var_os);
+        let mut values = values.filter_map(|value| value.into_string().ok());
         values.find(|value| !value.is_empty())
     };
     Proxies {

@@ -289,7 +289,8 @@ fn every_item_of_a_node_is_read_and_understood() {
         assert!(facts.contains_key(fact), "{fact}: {:?}", facts.keys());
     }
     assert_eq!(facts["nameservers"], vec!["192.168.111.1"].into());
-    assert_eq!(facts["manifestsDown"], vec!["etcd-pod.yaml"].into());
+    let down = vec!["etcd-pod.yaml", "kube-controller-manager-pod.yaml"];
+    assert_eq!(facts["manifestsDown"], down.into(), "criometricsproxy.yaml is none of them");
     assert_eq!(facts["clock"].get("synchronised"), Some(&true.into()));
 }
 
