@@ -74,6 +74,10 @@ impl<'c, C: Fn() -> Timestamp> Gathering<'c, C> {
             return self.client.gap("the system", "the service lists no system");
         };
         let mut answer = self.client.read(&path).await;
+        if answer.as_ref().is_some_and(|answer| is_collection(&answer.body)) {
+            self.client.gap(&path, "this is a list of systems, and no system");
+            answer = None;
+        }
         if answer.is_none()
             && let Some(only) = only.filter(|only| !same_path(only, &path))
         {
@@ -275,4 +279,9 @@ impl<'c, C: Fn() -> Timestamp> Gathering<'c, C> {
     async fn collection(&mut self, pointer: &str) -> Vec<Value> {
         linked(self.client, &self.documents.system, pointer, self.quirks.expand).await
     }
+}
+
+/// A system has no members.
+fn is_collection(body: &Value) -> bool {
+    body.get("Members").is_some()
 }

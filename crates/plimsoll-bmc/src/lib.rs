@@ -201,15 +201,16 @@ fn is_service_root(body: &Value) -> bool {
 }
 
 fn refused(failure: &Failure, anonymous: bool) -> Auth {
+    if anonymous && matches!(failure.status, Some(401 | 403)) {
+        // That nobody is let in without credentials says nothing of those that the cluster has.
+        let detail = Some("no credentials were given".into());
+        return Auth { status: AuthStatus::Unknown, detail };
+    }
     let status = match failure.status {
         Some(401 | 403) if words::is_locked(&failure.why) => AuthStatus::Locked,
         Some(401) => AuthStatus::Unauthorized,
         Some(403) => AuthStatus::Forbidden,
         _ => AuthStatus::Unknown,
     };
-    let detail = match (status, anonymous) {
-        (AuthStatus::Unauthorized, true) => "no credentials were given".into(),
-        _ => failure.why.clone(),
-    };
-    Auth { status, detail: Some(detail) }
+    Auth { status, detail: Some(failure.why.clone()) }
 }

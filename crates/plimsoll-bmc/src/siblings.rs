@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::reading::{Link, Reading};
+use crate::reading::{Boot, Firmware, Link, Permission, Reading};
 
 /// A BMC's clock that is further off is a difference.
 const CLOCK_SECONDS: u64 = 60;
@@ -88,7 +88,11 @@ fn aspects(reading: &Reading) -> BTreeMap<String, String> {
     if reading.service.is_some() {
         tell("auth", word(&reading.auth.status));
     }
+    tell("virtual media privilege", known_word(&reading.privilege.virtual_media));
+    tell("boot override privilege", known_word(&reading.privilege.boot_override));
     if let Some(system) = &reading.system {
+        tell("power", system.power.clone());
+        tell("boot override", system.boot.as_ref().and_then(boot_override));
         tell("boot mode", system.boot.as_ref().and_then(|boot| boot.mode.clone()));
         tell("bios version", system.bios_version.clone());
         tell("secure boot", system.secure_boot.map(|on| if on { "on" } else { "off" }.into()));
@@ -148,6 +152,38 @@ fn parts(reading: &Reading, tell: &mut impl FnMut(&str, Option<String>)) {
     }
     let media = reading.virtual_media.iter().map(|media| Some(media.id.clone()));
     tell("virtual media", Some(list(media).unwrap_or_else(|| "none".into())));
+    let told = reading.virtual_media.iter().all(|media| media.inserted.is_some());
+    let inserted = reading.virtual_media.iter().filter(|media| media.inserted == Some(true));
+    let inserted = inserted.map(|media| media.image.clone().or(Some("unnamed".into())));
+    let inserted = list(inserted).unwrap_or_else(|| "none".into());
+    tell("inserted media", Some(inserted).filter(|_| told && !reading.virtual_media.is_empty()));
+    firmware(&reading.firmware, tell);
+}
+
+/// Each part by its name. What it had before, or could have, it does not run.
+fn firmware(parts: &[Firmware], tell: &mut impl FnMut(&str, Option<String>)) {
+    let mut versions: BTreeMap<&str, Vec<Option<String>>> = BTreeMap::new();
+    let runs =
+        |part: &&Firmware| !["Previous", "Available"].iter().any(|of| part.id.starts_with(of));
+    for part in parts.iter().filter(runs) {
+        let name = part.name.as_deref().unwrap_or(&part.id);
+        versions.entry(name).or_default().push(part.version.clone());
+    }
+    for (name, versions) in versions {
+        tell(&format!("firmware {name}"), list(versions.into_iter()));
+    }
+}
+
+fn boot_override(boot: &Boot) -> Option<String> {
+    match (boot.override_enabled.as_deref()?, &boot.override_target) {
+        ("Disabled", _) => Some("Disabled".into()),
+        (enabled, Some(target)) => Some(format!("{enabled} {target}")),
+        (enabled, None) => Some(enabled.into()),
+    }
+}
+
+fn known_word(permission: &Permission) -> Option<String> {
+    word(permission).filter(|_| *permission != Permission::Unknown)
 }
 
 /// Sorted, so that another order of slots is no difference. Equal ones are counted.
@@ -170,7 +206,7 @@ fn word(value: &impl Serialize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::{Boot, Manager, Nic, System};
+    use crate::reading::{Boot, Manager, Nic, Privilege, System, VirtualMedia};
 
     fn host(name: &str, mode: &str) -> Reading {
         Reading {
@@ -230,6 +266,49 @@ mod tests {
         assert_eq!(differences(&hosts), []);
         hosts[2].manager.as_mut().unwrap().offset_seconds = Some(3600);
         assert_eq!(differences(&hosts)[0].value, "off by 3600 s");
+    }
+
+    #[test]
+    fn what_a_host_may_runs_and_holds_is_compared() {
+        let part = |id: &str, version: &str| Firmware {
+            id: id.into(),
+            name: Some("NIC".into()),
+            version: Some(version.into()),
+        };
+        let mut hosts = vec![host("a", "uefi"), host("b", "uefi"), host("c", "uefi")];
+        for (at, host) in hosts.iter_mut().enumerate() {
+            let is_odd = at == 2;
+            let permission = if is_odd { Permission::Denied } else { Permission::Allowed };
+            host.privilege = Privilege { virtual_media: permission, ..Privilege::default() };
+            let system = host.system.as_mut().unwrap();
+            system.power = Some(if is_odd { "Off" } else { "On" }.into());
+            let boot = system.boot.as_mut().unwrap();
+            boot.override_enabled = Some(if is_odd { "Once" } else { "Disabled" }.into());
+            boot.override_target = Some(if is_odd { "Cd" } else { "None" }.into());
+            host.virtual_media = vec![VirtualMedia {
+                id: "1".into(),
+                inserted: Some(is_odd),
+                image: is_odd.then(|| "http://x/a.iso".into()),
+                ..VirtualMedia::default()
+            }];
+            let before = format!("0.{at}");
+            let runs = if is_odd { "1.0" } else { "1.1" };
+            host.firmware = vec![part("Installed-1", runs), part("Previous-1", &before)];
+        }
+        let found = differences(&hosts);
+        let told: Vec<String> = found
+            .iter()
+            .map(|one| format!("{}: {} ({})", one.aspect, one.value, one.others_value))
+            .collect();
+        let expected = [
+            "boot override: Once Cd (Disabled)",
+            "firmware NIC: 1.0 (1.1)",
+            "inserted media: http://x/a.iso (none)",
+            "power: Off (On)",
+            "virtual media privilege: denied (allowed)",
+        ];
+        assert_eq!(told, expected);
+        assert!(found.iter().all(|one| one.odd.as_deref() == Some("c")));
     }
 
     #[test]

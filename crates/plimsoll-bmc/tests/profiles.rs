@@ -55,6 +55,11 @@ async fn an_address_with_a_wrong_system_is_told() {
     assert_eq!(reading.gaps.len(), 1);
     assert_eq!(reading.gaps[0].what, "/redfish/v1/Systems/1");
     assert_eq!(reading.asked[0].status, 404);
+    // A list of systems is no system, though it answers.
+    let reading = whole(mock::dell_r750(), "/redfish/v1/Systems").await;
+    let system = reading.system.unwrap();
+    assert_eq!(system.path.as_deref(), Some("/redfish/v1/Systems/System.Embedded.1"));
+    assert_eq!(reading.gaps[0].why, "this is a list of systems, and no system");
     // With several to choose from, none is guessed.
     let reading = whole(mock::generic(), "/redfish/v1/Systems/node-9").await;
     assert!(reading.system.is_none());

@@ -116,6 +116,12 @@ impl Addresses {
         }
     }
 
+    /// Whether it says something of the site, and not only of clusters.
+    pub fn is_replaced(&self, address: IpAddr) -> bool {
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        self.other(address, most) != address
+    }
+
     fn other(&self, address: IpAddr, length: u8) -> IpAddr {
         if let Some(known) = self.known.borrow().get(&(address, length)) {
             return *known;

@@ -4,6 +4,7 @@
 //! Lines stay lines. What holds a name where it cannot be replaced, as a certificate does, is taken out.
 
 mod addresses;
+mod certified;
 mod hidden;
 
 use std::borrow::Cow;
@@ -80,7 +81,12 @@ impl Disguise {
     }
 
     fn without_hidden(&self, text: &[u8]) -> Option<Vec<u8>> {
-        hidden::without(text, &|inside| self.first_name(inside, 0).is_some())
+        let tells = |inside: &[u8]| {
+            let is_of_site = |address| self.addresses.is_replaced(address);
+            self.first_name(inside, 0).is_some()
+                || certified::addresses(inside).into_iter().any(is_of_site)
+        };
+        hidden::without(text, &tells)
     }
 
     fn with_other_addresses(&self, text: &[u8]) -> Option<Vec<u8>> {
@@ -220,6 +226,21 @@ mod tests {
         };
         let said: Vec<String> = (0..=255).map(made).collect();
         assert!(said.iter().all(|text| !text.contains("master-0:")), "{said:?}");
+    }
+
+    /// The extension alone, as it stands in a certificate, with enough before it to be one.
+    #[test]
+    fn a_certificate_for_an_address_of_the_site_goes() {
+        use base64::Engine;
+        let pem = |address: [u8; 4]| {
+            let names = [&[0x06, 3, 0x55, 0x1d, 0x11, 0x04, 8, 0x30, 6, 0x87, 4][..], &address];
+            let der = [&[0x30; 40][..], &names.concat()].concat();
+            let encoded = base64::engine::general_purpose::STANDARD.encode(der);
+            format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----")
+        };
+        assert_eq!(said(&pem([192, 168, 111, 20])), "removed\n\n");
+        let everywhere = pem([172, 30, 0, 1]);
+        assert_eq!(said(&everywhere), everywhere, "every cluster has it");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use plimsoll_model::Time;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -28,13 +27,11 @@ pub struct Closed;
 #[derive(Clone)]
 pub struct Out {
     members: Sender<Member>,
-    /// Who tells the time to the nodes that were read.
-    time_servers: Arc<Mutex<BTreeSet<String>>>,
 }
 
 pub fn out() -> (Out, Receiver<Member>) {
     let (sender, members) = channel(WAITING);
-    (Out { members: sender, time_servers: Arc::default() }, members)
+    (Out { members: sender }, members)
 }
 
 impl Out {
@@ -46,22 +43,10 @@ impl Out {
         let member = Member { path: path.into(), bytes: text.into() };
         self.members.send(member).await.map_err(|_| Closed)
     }
-}
 
-impl Out {
     /// For those who wait in a thread of their own.
     pub fn add_blocking(&self, path: String, bytes: Vec<u8>) -> Result<(), Closed> {
-        if path.ends_with("/etc/chrony.conf") {
-            let servers = crate::probes::time_servers(&String::from_utf8_lossy(&bytes));
-            self.time_servers.lock().unwrap_or_else(PoisonError::into_inner).extend(servers);
-        }
         self.members.blocking_send(Member { path, bytes }).map_err(|_| Closed)
-    }
-}
-
-impl Out {
-    pub fn time_servers(&self) -> BTreeSet<String> {
-        self.time_servers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -118,19 +103,5 @@ impl<W: Write> Archive<W> {
     pub fn finish(mut self) -> io::Result<W> {
         self.builder.finish()?;
         self.builder.into_inner()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_tells_nodes_the_time_is_noticed_in_passing() {
-        let (out, _members) = out();
-        let config = b"pool time.example.com iburst\n";
-        out.add_blocking("nodes/a/etc/chrony.conf".into(), config.to_vec()).unwrap();
-        out.add_blocking("nodes/a/etc/resolv.conf".into(), b"server other\n".to_vec()).unwrap();
-        assert_eq!(out.time_servers(), BTreeSet::from(["time.example.com".to_string()]));
     }
 }

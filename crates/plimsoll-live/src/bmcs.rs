@@ -82,8 +82,10 @@ fn lacks(reading: &Reading) -> Option<&str> {
     let (reach, auth) = (&reading.reach, &reading.auth);
     let refused = [AuthStatus::Unauthorized, AuthStatus::Forbidden, AuthStatus::Locked];
     match reach.status {
-        ReachStatus::Answered if !refused.contains(&auth.status) => None,
-        ReachStatus::Answered => auth.detail.as_deref().or(Some("it refuses the credentials")),
+        ReachStatus::Answered => {
+            let refuses = refused.contains(&auth.status).then_some("it refuses the credentials");
+            auth.detail.as_deref().or(refuses)
+        }
         _ => reach.detail.as_deref().or(Some("it does not answer")),
     }
 }

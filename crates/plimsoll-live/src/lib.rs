@@ -34,7 +34,7 @@ use crate::gaps::Gaps;
 use crate::node::{Inside, Whom};
 use crate::probes::{NodeAt, Outside};
 
-pub use api::{Patience, Unusable, Vantage, client, manifests, place};
+pub use api::{Patience, Proxies, Unusable, Vantage, client, manifests, place};
 pub use disguised::write_disguised;
 pub use node::{Node, Output as NodeOutput, Unanswered};
 pub use preflight::{BadImage, Part, Preflight};
@@ -286,7 +286,7 @@ impl Live {
             let outside = self.outside(&told, lost, gaps).await;
             let probes = self.probe(outside.as_ref(), &out, gaps, progress);
             let ((), of_cluster, ()) = futures::join!(journals, of_cluster, probes);
-            self.probe_clocks(outside.as_ref(), &out, gaps, progress).await;
+            self.probe_clocks(outside.as_ref(), (&out, gaps, &inside), progress).await;
             let ended = reading.map(Reading::end).unwrap_or_default();
             self.tell_ways(&ended, &out, gaps).await;
             (told, ended, of_cluster)
@@ -362,13 +362,12 @@ impl Live {
     async fn probe_clocks(
         &self,
         outside: Option<&Outside>,
-        out: &Out,
-        gaps: &Gaps,
+        (out, gaps, inside): (&Out, &Gaps, &Inside),
         progress: &dyn Progress,
     ) {
         let Some(outside) = outside else { return };
         let clock = self.request.clock;
-        let clocks = probes::read_clocks(outside, out.time_servers(), clock, out, progress);
+        let clocks = probes::read_clocks(outside, inside.time_servers(), clock, out, progress);
         if tokio::time::timeout(self.deadline.left(), clocks).await.is_err() {
             gaps.add("probes of time servers", OVER);
         }

@@ -158,7 +158,7 @@ impl Probe {
                 Err(failed) => (failed.address, failed.why.into()),
             },
             Probe::Tls(tls) => tls.ask(limit, now).await,
-            Probe::TlsTries(tries) => tries.ask(limit).await,
+            Probe::TlsTries(tries) => tries.ask(limit, now).await,
         }
     }
 }

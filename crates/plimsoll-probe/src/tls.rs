@@ -87,21 +87,27 @@ impl Tls {
             Ok(session) => (session.get_ref().1.protocol_version().and_then(version), None),
             Err(ended) => (None, Some(ended.clone())),
         };
-        let verdict = |bundle: &Bundle| trust(bundle, &shaken.chain, name, now);
-        let trust = match shaken.chain.is_empty() {
-            true => BTreeMap::new(),
-            false => bundles.iter().map(|one| (one.name.clone(), verdict(one))).collect(),
-        };
         let kept = kept(&shaken.chain);
         Tls {
             version,
             ended,
             leaf: shaken.chain.first().and_then(|leaf| certificate::read(leaf)),
-            trust,
+            trust: verdicts(bundles, shaken, name, now),
             chain: kept.iter().map(|der| certificate::pem(der)).collect(),
             left_out: shaken.chain.len() - kept.len(),
         }
     }
+}
+
+fn verdicts(
+    bundles: &[Bundle],
+    shaken: &Handshake,
+    name: &ServerName<'_>,
+    now: Time,
+) -> BTreeMap<String, Trust> {
+    let shown = bundles.iter().filter(|_| !shaken.chain.is_empty());
+    let verdict = |bundle: &Bundle| trust(bundle, &shaken.chain, name, now);
+    shown.map(|one| (one.name.clone(), verdict(one))).collect()
 }
 
 fn version(version: ProtocolVersion) -> Option<String> {
@@ -128,6 +134,7 @@ pub struct TlsTriesProbe {
     pub name: Option<String>,
     pub tries: u32,
     pub pause: Duration,
+    pub bundles: Arc<[Bundle]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,6 +153,9 @@ pub struct LeafSeen {
     pub subject: String,
     pub issuer: String,
     pub count: u32,
+    /// By the name of the bundle.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub trust: BTreeMap<String, Trust>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -174,7 +184,7 @@ impl TlsTries {
 
 impl TlsTriesProbe {
     /// `limit` is for each of the tries.
-    pub async fn ask(&self, limit: Duration) -> (Option<IpAddr>, Outcome) {
+    pub async fn ask(&self, limit: Duration, now: Time) -> (Option<IpAddr>, Outcome) {
         let name = match server_name(self.name.as_deref().unwrap_or(&self.target.host)) {
             Ok(name) => name,
             Err(why) => return (None, why.into()),
@@ -193,13 +203,18 @@ impl TlsTriesProbe {
             }
             let deadline = Instant::now() + limit;
             let leaf = match connect_to(address, limit).await {
-                Ok(stream) => leaf(shake(stream, name.clone(), deadline).await),
+                Ok(stream) => {
+                    let shaken = shake(stream, name.clone(), deadline).await;
+                    let trust = verdicts(&self.bundles, &shaken, &name, now);
+                    leaf(shaken).map(|leaf| (leaf, trust))
+                }
                 Err(why) => Err(NoLeaf::Unreached(why)),
             };
             match leaf {
-                Ok(Certificate { sha256, subject, issuer, .. }) => {
-                    let fresh = LeafSeen { sha256: sha256.clone(), subject, issuer, count: 0 };
-                    leaves.entry(sha256).or_insert(fresh).count += 1;
+                Ok((Certificate { sha256, subject, issuer, .. }, trust)) => {
+                    let key = sha256.clone();
+                    let fresh = LeafSeen { sha256, subject, issuer, count: 0, trust };
+                    leaves.entry(key).or_insert(fresh).count += 1;
                 }
                 Err(why) => *without.entry(why).or_default() += 1,
             }

@@ -228,14 +228,17 @@ async fn who_is_not_reached_is_told_apart_from_who_fails() {
 
 #[tokio::test]
 async fn two_machines_on_one_address_show_two_issuers() {
-    let configs = ["root-ca", "other-root-ca"]
-        .map(|name| Authority::new(name, GOOD).issue(&[NAME], GOOD).config());
+    let authorities = ["root-ca", "other-root-ca"].map(|name| Authority::new(name, GOOD));
+    let configs = authorities.each_ref().map(|one| one.issue(&[NAME], GOOD).config());
+    let bundles: Arc<[Bundle]> =
+        Arc::new([Bundle::from_pem("own", authorities[0].0.pem().as_bytes())]);
     let tries = async |target, tries| {
         let probe = TlsTriesProbe {
             target,
             name: Some(NAME.into()),
             tries,
             pause: Duration::from_millis(1),
+            bundles: bundles.clone(),
         };
         match ask(Probe::TlsTries(probe)).await.result {
             Outcome::TlsTries(tries) => tries,
@@ -249,6 +252,9 @@ async fn two_machines_on_one_address_show_two_issuers() {
     );
     assert_eq!((two.tries, two.leaves.len(), two.without.len()), (6, 2, 0));
     assert!(two.leaves.is_sorted());
+    let trusted = two.leaves.iter().filter(|leaf| leaf.trust["own"] == Trust::Trusted);
+    let trusted: Vec<&str> = trusted.map(|leaf| leaf.issuer.as_str()).collect();
+    assert_eq!(trusted, ["CN=root-ca"], "each is held against who is trusted");
     let (closed, _held) = support::closed().await;
     let none = tries(closed, 2).await;
     assert_eq!(none.without[0].why, NoLeaf::Unreached(Reach::Refused));

@@ -9,9 +9,17 @@ use serde_json::{Value, json};
 use crate::load::value;
 
 /// Those whose definitions are not among the recorded ones: anything may be stored in them.
-const PLAIN: [(&str, &str, &str, &str, &str); 4] = [
+const PLAIN: [(&str, &str, &str, &str, &str); 5] = [
     ("metal3.io", "v1alpha1", "preprovisioningimages", "PreprovisioningImage", "Namespaced"),
     ("machine.openshift.io", "v1beta1", "machinehealthchecks", "MachineHealthCheck", "Namespaced"),
+    // The only one of its group that has this version, which is therefore the preferred one.
+    (
+        "machine.openshift.io",
+        "v1",
+        "controlplanemachinesets",
+        "ControlPlaneMachineSet",
+        "Namespaced",
+    ),
     ("operator.openshift.io", "v1", "openshiftapiservers", "OpenShiftAPIServer", "Cluster"),
     (
         "operator.openshift.io",

@@ -27,6 +27,8 @@ pub enum Fault {
     Slow(Duration),
     /// So many bytes of the answer, then the connection ends.
     Cut(usize),
+    /// The page of a list is gone, and another token is given to go on with.
+    Gone,
     /// A page that asks for a login, as a portal on the way gives it.
     Portal,
     /// The head of the answer at once, its body in so many parts with a pause between each two.
@@ -101,6 +103,12 @@ fn serve(
         Fault::Status(status) => {
             let body = format!("{{\"kind\":\"Status\",\"message\":\"a fault\",\"code\":{status}}}");
             write!(client, "HTTP/1.1 {status} Fault\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).ok()?;
+            return close(client);
+        }
+        Fault::Gone => {
+            let body =
+                r#"{"kind":"Status","message":"gone","code":410,"metadata":{"continue":"on"}}"#;
+            write!(client, "HTTP/1.1 410 Gone\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).ok()?;
             return close(client);
         }
         Fault::Portal => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use plimsoll_live::{Live, Node, Patience, Progress, Request, Silent, Vantage};
+use plimsoll_live::{Live, Node, Patience, Progress, Proxies, Request, Silent, Vantage};
 use plimsoll_model::Needs;
 use plimsoll_sources::Given;
 
@@ -67,6 +67,9 @@ pub fn sorted(
     if (all_nodes_as.is_some() || bmcs_of_cluster) && cluster.is_none() {
         cluster = Some(vantage(None, reach));
     }
+    if let Some(cluster) = &mut cluster {
+        cluster.nodes = nodes.iter().filter_map(Node::host).map(str::to_string).collect();
+    }
     let has_others = !(paths.is_empty() && nodes.is_empty() && bmcs.is_empty());
     let is_live = cluster.is_some() || !nodes.is_empty() || !bmcs.is_empty();
     let live = is_live.then(|| Request {
@@ -96,7 +99,22 @@ fn vantage(context: Option<&str>, reach: &Reach) -> Vantage {
         usual_kubeconfigs: usual_kubeconfigs(),
         context: context.filter(|name| !name.is_empty()).map(str::to_string),
         endpoints: reach.endpoint.clone(),
+        nodes: Vec::new(),
         roots: vec!["/".into(), "/host".into()],
+        proxies: proxies(),
+    }
+}
+
+/// The first of two spellings counts, as it does for `oc`.
+fn proxies() -> Proxies {
+    let told = |names: [&str; 2]| {
+        let values = names.iter().filter_map(std::env::var_os);
+        let mut values = values.filter_map(|value| value.into_string().ok());
+        values.find(|value| !value.is_empty())
+    };
+    Proxies {
+        https: told(["HTTPS_PROXY", "https_proxy"]),
+        except: told(["NO_PROXY", "no_proxy"]).unwrap_or_default(),
     }
 }
 

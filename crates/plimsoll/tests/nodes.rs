@@ -3,13 +3,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has to stop")]
 
+#[path = "support/mod.rs"]
+mod support;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use plimsoll_lab::sources_of::node_root;
+use plimsoll_model::{Entity, EntityId};
 use plimsoll_rig::{EtcdCluster, Running, free_port, real, wait_for};
+use plimsoll_sources::{Given, NoProgress};
 use serde_json::Value;
+use support::{PACK, READER};
 use tempfile::TempDir;
 
 struct Node {
@@ -34,6 +41,11 @@ fn key(file: &Path) {
 
 impl Node {
     fn start() -> Self {
+        Self::start_with("")
+    }
+
+    /// With these lines in the config of its `sshd`.
+    fn start_with(more: &str) -> Self {
         real("apt.sh", &["openssh-server", "openssh-client"]).unwrap();
         let folder = TempDir::new().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -45,7 +57,7 @@ impl Node {
         let port = free_port().unwrap();
         let path = format!("{}:/usr/bin:/bin", show(at("remote")));
         let config = format!(
-            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\nSetEnv PLIMSOLL_ROOT={} PLIMSOLL_SECONDS=2 PATH={path}\n",
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\nSetEnv PLIMSOLL_ROOT={} PLIMSOLL_SECONDS=2 PATH={path}\n{more}\n",
             show(at("host")),
             show(at("user.pub")),
             show(at("root")),
@@ -132,6 +144,190 @@ impl Node {
             fs_err::write(manifests.join(name), "password: hunter2\n").unwrap();
         }
     }
+}
+
+/// Paths below the node's folder of all that a capture holds of master-1.
+fn members(node: &Node, archive: &str) -> BTreeSet<String> {
+    let list = Command::new("tar").args(["tzf", archive]).current_dir(node.folder.path()).output();
+    let list = String::from_utf8(list.unwrap().stdout).unwrap();
+    let below = |path: &str| Some(path.strip_prefix("capture/nodes/master-1/")?.to_string());
+    list.lines().filter_map(below).collect()
+}
+
+/// What the engine understands of the node in a capture.
+fn facts(node: &Node, archive: &str) -> Entity {
+    let given = vec![Given::Path(node.at(archive))];
+    let snapshot = READER.read(given, &NoProgress).unwrap();
+    let (base, _) = plimsoll_engine::facts::extract(&PACK, &snapshot, None);
+    let id = EntityId::cluster_scoped("Node", "master-1");
+    base.entities.get(&id).cloned().unwrap_or_default()
+}
+
+/// What the parts of a node's network, clock and runtime say in their own words.
+const TOOLS: [(&str, &str); 4] = [
+    (
+        "ip",
+        r#"case "$*" in
+"-j address") echo '[{"ifname":"br-ex","addr_info":[{"local":"192.168.111.21","scope":"global"}]}]' ;;
+"-j route") echo '[{"dst":"default","gateway":"192.168.111.1","dev":"br-ex"}]' ;;
+"-6 -j route") echo '[]' ;;
+"-j neighbour") echo '[{"dst":"192.168.111.1","lladdr":"52:54:00:00:00:01"}]' ;;
+*) exit 1 ;;
+esac"#,
+    ),
+    (
+        "chronyc",
+        r#"case "$*" in
+tracking) echo 'Leap status     : Normal' ;;
+"-n sources") echo '^* 192.168.111.1' ;;
+*) exit 1 ;;
+esac"#,
+    ),
+    (
+        "systemctl",
+        r#"case $1 in
+list-units) echo 'crio.service loaded failed failed' ;;
+show) echo 'Id=kubelet.service' ;;
+*) exit 1 ;;
+esac"#,
+    ),
+    (
+        "journalctl",
+        r#"case $1 in
+-u) echo "Dec 03 18:40:00.000000 master-1 of[1]: the journal of $2" ;;
+-k) echo 'Dec 03 18:40:00.000000 master-1 kernel: the journal of the kernel' ;;
+esac"#,
+    ),
+];
+
+/// Everything that a diagnosis may need of a node, by its file; each would be missed.
+const ITEMS: [&str; 40] = [
+    "etc/hostname",
+    "commands/hostname",
+    "commands/uid",
+    "commands/date",
+    "commands/uptime",
+    "commands/df",
+    "commands/ip_addr",
+    "commands/ip_route",
+    "commands/ip6_route",
+    "commands/ip_neigh",
+    "commands/chronyc_tracking",
+    "commands/chronyc_sources",
+    "commands/crictl_ps",
+    "commands/failed_units",
+    "commands/kubelet_show",
+    "etc/kubernetes/kubeconfig",
+    "etc/kubernetes/apiserver-url.env",
+    "etc/kubernetes/manifests/etcd-pod.yaml",
+    "etc/kubernetes/cni/net.d/00-multus.conf",
+    "etc/kubernetes/.seen",
+    "etc/machine-config-daemon/currentconfig",
+    "etc/machine-config-daemon/.seen",
+    "etc/mcs-machine-config-content.json",
+    "etc/resolv.conf",
+    "etc/chrony.conf",
+    "etc/.ignition-result.json",
+    "var/lib/kubelet/kubeconfig",
+    "var/lib/kubelet/.seen",
+    "journal/kubelet.log",
+    "journal/crio.log",
+    "journal/NetworkManager.log",
+    "journal/chronyd.log",
+    "journal/nodeip-configuration.log",
+    "journal/ovs-configuration.log",
+    "journal/machine-config-daemon-firstboot.log",
+    "journal/machine-config-daemon-pull.log",
+    "journal/bootkube.log",
+    "journal/release-image.log",
+    "journal/node-image-pull.log",
+    "journal/kernel.log",
+];
+
+#[test]
+fn every_item_of_a_node_is_read_and_understood() {
+    let node = Node::start();
+    node.lay_out();
+    for (tool, text) in TOOLS {
+        script(&node.at(&format!("remote/{tool}")), text);
+    }
+    let ignition = r#"{"provisioningDate": "2025-12-01T00:00:00Z", "userConfigProvided": true}"#;
+    for (path, text) in [
+        ("etc/resolv.conf", "nameserver 192.168.111.1\n"),
+        ("etc/chrony.conf", "server 192.168.111.1 iburst\n"),
+        ("etc/.ignition-result.json", ignition),
+    ] {
+        fs_err::write(node.at("root").join(path), text).unwrap();
+    }
+    let (code, account) = node.plimsoll(&["capture", "ssh:master-1", "-o", "whole.tar.gz"]);
+    assert_eq!(code, 0, "{account}");
+    let members = members(&node, "whole.tar.gz");
+    let missing: Vec<&str> =
+        ITEMS.iter().filter(|item| !members.contains(**item)).copied().collect();
+    assert!(missing.is_empty(), "{missing:?} of {members:#?}");
+    let certificate = "var/lib/kubelet/pki/kubelet-client-";
+    assert!(members.iter().any(|member| member.starts_with(certificate)), "{members:#?}");
+    let facts = facts(&node, "whole.tar.gz").facts;
+    for fact in [
+        "kubeletCert",
+        "kubeletUser",
+        "bootstrapKubeconfig",
+        "apiserverUrlEnv",
+        "manifests",
+        "cni",
+        "diskConfig",
+        "mcsContent",
+        "disks",
+        "clock",
+        "containers",
+        "manifestsDown",
+        "nameservers",
+        "defaultRoutes",
+        "ownAddresses",
+        "ignitionConfigGiven",
+    ] {
+        assert!(facts.contains_key(fact), "{fact}: {:?}", facts.keys());
+    }
+    assert_eq!(facts["nameservers"], vec!["192.168.111.1"].into());
+    let down = vec!["etcd-pod.yaml", "kube-controller-manager-pod.yaml"];
+    assert_eq!(facts["manifestsDown"], down.into(), "criometricsproxy.yaml is none of them");
+    assert_eq!(facts["clock"].get("synchronised"), Some(&true.into()));
+}
+
+/// Some of it may be read by root alone, and nobody is made root there.
+#[test]
+fn what_a_user_may_not_read_is_a_gap_and_unknown() {
+    let nobody = "ForceCommand setpriv --reuid=65534 --regid=65534 --clear-groups sh -c \"$SSH_ORIGINAL_COMMAND\"";
+    let node = Node::start_with(nobody);
+    node.lay_out();
+    let permit = |path: &str, mode: u32| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs_err::set_permissions(node.at(path), mode).unwrap();
+    };
+    permit("", 0o755);
+    permit("root/etc/kubernetes/kubeconfig", 0o600);
+    permit("root/var/lib/kubelet/pki", 0o700);
+    permit("root/kubelet.log", 0o600);
+    let (code, account) = node.plimsoll(&["capture", "ssh:master-1", "-o", "part.tar.gz"]);
+    assert_eq!(code, 3, "{account}");
+    for gap in [
+        "part of node master-1: it was not read as root",
+        "etc/kubernetes/kubeconfig of node master-1: no permission to read it",
+        "var/lib/kubelet/pki of node master-1: no permission to read it",
+        "journal/kubelet.log of node master-1: it is empty: lost, or no right to it",
+    ] {
+        assert!(account.contains(gap), "{gap}: {account}");
+    }
+    let members = members(&node, "part.tar.gz");
+    for unseen in ["etc/kubernetes/.seen", "var/lib/kubelet/.seen", "etc/kubernetes/kubeconfig"] {
+        assert!(!members.contains(unseen), "{unseen}: {members:#?}");
+    }
+    assert!(members.contains("etc/machine-config-daemon/.seen"), "{members:#?}");
+    let facts = facts(&node, "part.tar.gz").facts;
+    for unknown in ["kubeletCert", "bootstrapKubeconfig"] {
+        assert!(!facts.contains_key(unknown), "{unknown}: {:?}", facts[unknown]);
+    }
+    assert!(facts.contains_key("apiserverUrlEnv"), "{:?}", facts.keys());
 }
 
 fn active(answer: &Value) -> Vec<String> {
@@ -236,6 +432,8 @@ fn a_command_that_hangs_is_left_and_the_rest_is_read() {
     );
     let active = active(&serde_json::from_str(&answer).unwrap());
     assert!(active.contains(&"kubelet-anonymous Node/master-1".into()), "{active:#?}");
+    let (code, account) = node.plimsoll(&["capture", "ssh:master-1", "-o", "hung.tar.gz"]);
+    assert_eq!(code, 3, "not all that was asked for is there: {account}");
 }
 
 /// Three members with TLS; the one that the node's `etcdctl` container would ask them by is real too.

@@ -4,6 +4,10 @@ use crate::documents::Documents;
 use crate::reading::{Family, Permission, Privilege};
 use crate::value::{flag, list, text, texts};
 
+/// Older firmware of an XCC writes the second with three c.
+const LENOVO_MEDIA: [&str; 3] =
+    ["Supervisor", "RemoteConsoleAndVirtualMediaAccess", "RemoteConsoleAndVirtualMediaAcccess"];
+
 pub fn privilege(documents: &Documents, family: Family) -> Privilege {
     let role = text(&documents.account, "/RoleId").or_else(|| text(&documents.role, "/RoleId"));
     let (mut virtual_media, mut detail) = (virtual_media(documents, family), None);
@@ -35,9 +39,7 @@ fn virtual_media(documents: &Documents, family: Family) -> Permission {
     let has = |name: &str| own.iter().any(|privilege| privilege == name);
     match family {
         Family::Idrac if !own.is_empty() => permission(has("AccessVirtualMedia")),
-        Family::Lenovo if !own.is_empty() => {
-            permission(has("Supervisor") || has("RemoteConsoleAndVirtualMediaAccess"))
-        }
+        Family::Lenovo if !own.is_empty() => permission(LENOVO_MEDIA.iter().any(|name| has(name))),
         _ => standard(documents, "ConfigureManager"),
     }
 }
@@ -86,6 +88,8 @@ mod tests {
         let read_only = json!({"AssignedPrivileges": ["Login", "ConfigureSelf"]});
         let operator = json!({"AssignedPrivileges": ["Login", "ConfigureComponents"],
             "OemPrivileges": ["AccessVirtualMedia"]});
+        let misspelt = json!({"AssignedPrivileges": ["Login", "ConfigureComponents"],
+            "OemPrivileges": ["RemoteConsoleAndVirtualMediaAcccess"]});
         let hpe = json!({"Oem": {"Hpe": {"Privileges": {"VirtualMediaPriv": false}}}});
         let none = json!({});
         for (account, role, family, expected) in [
@@ -96,6 +100,7 @@ mod tests {
             (none.clone(), operator.clone(), Family::Idrac, (Allowed, Allowed)),
             (none.clone(), operator.clone(), Family::Generic, (Unknown, Allowed)),
             (none.clone(), operator, Family::Lenovo, (Denied, Allowed)),
+            (none.clone(), misspelt, Family::Lenovo, (Allowed, Allowed)),
             (hpe, none.clone(), Family::Ilo, (Denied, Unknown)),
             (none.clone(), none, Family::Generic, (Unknown, Unknown)),
         ] {

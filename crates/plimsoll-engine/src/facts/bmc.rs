@@ -4,7 +4,7 @@
 //! A reading is made from where the user sits, not from the cluster. Whether it says anything about
 //! the cluster's own way to the BMC is for the packs to weigh.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::snapshot::{Gap, GapStatus};
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Snapshot, Value, clip};
@@ -19,6 +19,9 @@ const SCHEMA: &str = "plimsoll.bmc/v1";
 const DIFFERENCES: &str = "differences.json";
 /// More than any server has of anything; what is beyond is not looked at.
 const MOST: usize = 256;
+
+/// In these a host that is on its way differs from those that have arrived, and nothing is wrong with it.
+const OF_THE_MOMENT: [&str; 3] = ["power", "boot override", "inserted media"];
 
 /// Texts of a reading that become facts as they stand.
 const TEXTS: [(&str, &str); 15] = [
@@ -69,8 +72,8 @@ impl File<'_> {
 }
 
 pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usize, Gap)>) {
-    let mut readings: Vec<(EntityId, File<'_>)> = Vec::new();
-    let mut differences: Vec<File<'_>> = Vec::new();
+    let mut readings: Vec<(EntityId, usize, File<'_>)> = Vec::new();
+    let mut differences: Vec<(usize, File<'_>)> = Vec::new();
     for ((source, path), bytes) in &snapshot.files {
         let Some(name) = in_folder(path) else { continue };
         let mut gap = |why: String| {
@@ -88,25 +91,51 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
         let file = File { json, source_name, path };
         if name == DIFFERENCES {
             match file.json.is_array() {
-                true => differences.push(file),
+                true => differences.push((*source, file)),
                 false => gap("this is no list of differences between hosts".into()),
             }
             continue;
         }
         match (file.text("/schema"), file.text("/name")) {
-            (Some(SCHEMA), Some(host)) => readings.push((host_of(base, host), file)),
+            (Some(SCHEMA), Some(host)) => readings.push((host_of(base, host), *source, file)),
             (Some(SCHEMA), None) => gap("this reading of a BMC names no host".into()),
             _ => gap(format!("this is no reading of a BMC ({SCHEMA})")),
         }
     }
-    for (id, file) in &readings {
+    let readings = newest(snapshot, readings);
+    for (id, _, file) in &readings {
         let entity = reading(file, base.entities.get(id));
         super::merge(base, id.clone(), entity);
     }
-    bmc_parts::fill(&readings, base);
-    for file in &differences {
-        odd_ones(file, base);
+    bmc_parts::fill(readings.iter().map(|(id, _, file)| (id, file)), base);
+    for (source, file) in &differences {
+        let read = readings.iter().filter(|(_, of, _)| of == source).map(|(id, _, _)| id.clone());
+        odd_ones(file, read.collect(), base);
     }
+}
+
+/// Of each host what was read last, and nothing else of it: what a BMC said before it fell silent is how
+/// its machine was then.
+fn newest<'s>(
+    snapshot: &Snapshot,
+    readings: Vec<(EntityId, usize, File<'s>)>,
+) -> Vec<(EntityId, usize, File<'s>)> {
+    let age: BTreeMap<usize, usize> = snapshot
+        .newest_first()
+        .into_iter()
+        .enumerate()
+        .map(|(age, source)| (source, age))
+        .collect();
+    let age = |source: usize| age.get(&source).copied().unwrap_or(usize::MAX);
+    let mut youngest: BTreeMap<EntityId, usize> = BTreeMap::new();
+    for (id, source, _) in &readings {
+        let known = youngest.entry(id.clone()).or_insert(usize::MAX);
+        *known = (*known).min(age(*source));
+    }
+    let is_newest = |(id, source, _): &(EntityId, usize, File<'_>)| {
+        youngest.get(id).is_some_and(|youngest| *youngest == age(*source))
+    };
+    readings.into_iter().filter(is_newest).collect()
 }
 
 /// The file's own name, if it stands directly in a folder `bmc`.
@@ -317,8 +346,9 @@ fn shown_at(file: &File<'_>, pointer: &str) -> String {
     file.json.pointer(pointer).map(shown).unwrap_or_default()
 }
 
-/// What the odd host has, and what all others of the reading have.
-fn odd_ones(file: &File<'_>, base: &mut FactBase) {
+/// What the odd host has, and what all others of the reading have. `read` are the hosts that were read
+/// together with it, and not again later.
+fn odd_ones(file: &File<'_>, read: BTreeSet<EntityId>, base: &mut FactBase) {
     let mut found: BTreeMap<EntityId, (Vec<String>, Vec<Evidence>)> = BTreeMap::new();
     for (index, item) in file.list("").unwrap_or_default().iter().enumerate() {
         let field = |key: &str| item.get(key).and_then(Json::as_str);
@@ -327,16 +357,18 @@ fn odd_ones(file: &File<'_>, base: &mut FactBase) {
         else {
             continue;
         };
+        if OF_THE_MOMENT.contains(&aspect) {
+            continue;
+        }
         let text = clip(&format!("{aspect}: {value} (others: {others})"));
         let (texts, from) = found.entry(host_of(base, odd)).or_default();
         from.push(file.at(&format!("/{index}"), format!("{odd}: {text}")));
         texts.push(text);
     }
     // A host that was read and is not odd differs in nothing.
-    let read = base.entities.iter_mut().filter(|(_, entity)| entity.facts.contains_key("bmc"));
-    for (id, entity) in read {
-        let (texts, from) = found.remove(id).unwrap_or_default();
-        entity.derive("bmcDiffers", texts, from);
+    for id in read {
+        let (texts, from) = found.remove(&id).unwrap_or_default();
+        base.entities.entry(id).or_default().derive("bmcDiffers", texts, from);
     }
 }
 

@@ -12,12 +12,12 @@ use super::hardware::counted;
 /// between the two they would differ where the machines do not.
 const WRITTEN_ALIKE: [&str; 2] = ["maker", "BIOS"];
 
-pub fn fill(readings: &[(EntityId, File<'_>)], base: &mut FactBase) {
+pub fn fill<'f>(readings: impl Iterator<Item = (&'f EntityId, &'f File<'f>)>, base: &mut FactBase) {
     let inspected = |entity: &Entity| entity.facts.contains_key("hardware");
     let some_inspected =
         base.entities.iter().any(|(id, entity)| id.kind == "BareMetalHost" && inspected(entity));
-    let lacking: Vec<&(EntityId, File<'_>)> =
-        readings.iter().filter(|(id, _)| !base.entities.get(id).is_some_and(inspected)).collect();
+    let lacking: Vec<(&EntityId, &File<'_>)> =
+        readings.filter(|(id, _)| !base.entities.get(id).is_some_and(inspected)).collect();
     for (id, file) in lacking {
         let mut entity = Entity::default();
         let mut map = BTreeMap::new();

@@ -9,7 +9,8 @@ fn facts(base: &mut FactBase, files: &[(&str, Json)]) -> Vec<(usize, Gap)> {
         .iter()
         .map(|(path, json)| ((0, (*path).to_string()), json.to_string().into_bytes()))
         .collect();
-    let snapshot = Snapshot { files, ..Snapshot::default() };
+    let sources = vec![plimsoll_model::snapshot::SourceInfo::default()];
+    let snapshot = Snapshot { files, sources, ..Snapshot::default() };
     let mut problems = Vec::new();
     extract(&snapshot, base, &mut problems);
     problems
@@ -140,6 +141,58 @@ fn the_odd_one_is_told_and_the_others_differ_in_nothing() {
     let differs = |name: &str| base.entities[&host(name)].facts.get("bmcDiffers").cloned();
     assert_eq!(differs("w"), Some(vec!["boot mode: legacy (others: uefi)"].into()));
     assert_eq!(differs("a"), Some(Value::List(Vec::new())));
+}
+
+/// An older source that was given last, and one of now.
+fn two_sources(old: &[(&str, Json)], new: &[(&str, Json)]) -> FactBase {
+    let source = |taken: &str| plimsoll_model::snapshot::SourceInfo {
+        taken: taken.parse().ok(),
+        ..plimsoll_model::snapshot::SourceInfo::default()
+    };
+    let sources = vec![source("2025-12-03T18:40:00Z"), source("2025-12-02T18:40:00Z")];
+    let file = |(at, (path, json)): (usize, &(&str, Json))| {
+        ((at, (*path).to_string()), json.to_string().into_bytes())
+    };
+    let all = new.iter().map(|one| (0, one)).chain(old.iter().map(|one| (1, one)));
+    let snapshot = Snapshot { files: all.map(file).collect(), sources, ..Snapshot::default() };
+    let mut base = FactBase::default();
+    extract(&snapshot, &mut base, &mut Vec::new());
+    base
+}
+
+#[test]
+fn only_the_newest_reading_of_a_host_counts() {
+    let silent = json!({"schema": SCHEMA, "name": "w", "reach": {"status": "timed-out"}});
+    let base = two_sources(&[("bmc/w.json", whole())], &[("bmc/w.json", silent)]);
+    assert_eq!(bmc(&base, "w", "reach"), Some(&"timed-out".into()));
+    assert_eq!(bmc(&base, "w", "power"), None, "that was yesterday");
+    assert!(!base.entities[&host("w")].facts.contains_key("firmwareBootMode"));
+}
+
+#[test]
+fn hosts_differ_in_what_was_compared_when_they_were_read_last() {
+    let named = |name: &str| {
+        let mut reading = whole();
+        reading["name"] = name.into();
+        reading
+    };
+    let odd = |name: &str, aspect: &str| {
+        json!([{"aspect": aspect, "odd": name, "value": "1", "others_value": "2",
+            "others": ["x", "y"]},
+            {"aspect": "power", "odd": name, "value": "Off", "others_value": "On",
+            "others": ["x", "y"]}])
+    };
+    let base = two_sources(
+        &[
+            ("bmc/old.json", named("old")),
+            ("bmc/w.json", named("w")),
+            ("bmc/differences.json", odd("w", "bios version")),
+        ],
+        &[("bmc/w.json", named("w")), ("bmc/differences.json", odd("w", "memory"))],
+    );
+    let differs = |name: &str| base.entities[&host(name)].facts.get("bmcDiffers").cloned();
+    assert_eq!(differs("w"), Some(vec!["memory: 1 (others: 2)"].into()));
+    assert_eq!(differs("old"), Some(Value::List(Vec::new())));
 }
 
 #[test]

@@ -63,32 +63,71 @@ struct Root<'s> {
     seen: &'s BTreeSet<String>,
 }
 
+/// Static pods of which it is known which container they run. Of another manifest, nobody here can say
+/// which container is its own: criometricsproxy.yaml runs `kube-rbac-proxy-crio`.
+const STATIC_PODS: [(&str, &str); 7] = [
+    ("etcd-pod.yaml", "etcd"),
+    ("kube-apiserver-pod.yaml", "kube-apiserver"),
+    ("kube-controller-manager-pod.yaml", "kube-controller-manager"),
+    ("kube-scheduler-pod.yaml", "kube-scheduler"),
+    ("coredns.yaml", "coredns"),
+    ("haproxy.yaml", "haproxy"),
+    ("keepalived.yaml", "keepalived"),
+];
+
 pub fn extract(snapshot: &Snapshot, base: &mut FactBase) {
-    for ((source, folder), machine) in &snapshot.machines {
-        let root = Root::new(snapshot, *source, folder, machine);
-        let mut entity = Entity::default();
-        let certificate = root.certificate();
-        root.kubelet(snapshot, certificate.as_ref(), &mut entity);
-        root.folders(snapshot, &mut entity);
-        root.configs(&mut entity);
-        root.commands(&mut entity);
-        root.manifests_down(&mut entity);
-        root.network(&mut entity);
-        root.ignition(&mut entity);
-        if entity.facts.is_empty() {
-            continue;
+    let mut found: BTreeMap<EntityId, Entity> = BTreeMap::new();
+    // What was read later takes the place of what was read before.
+    for source in snapshot.newest_first().into_iter().rev() {
+        let of_source = (source, String::new())..(source + 1, String::new());
+        for ((_, folder), machine) in snapshot.machines.range(of_source) {
+            if let Some((id, entity)) = machine_of(snapshot, (source, folder), machine, base) {
+                renew(found.entry(id).or_default(), entity);
+            }
         }
-        // The certificate has the name by which the API knows the node.
-        let certified = certificate.as_ref().and_then(|(_, certificate)| {
-            certificate.common_name.as_deref()?.strip_prefix("system:node:")
-        });
-        let id = match (certified, &machine.name) {
-            (Some(name), _) => EntityId::cluster_scoped("Node", name),
-            (None, Some(name)) => logs::machine(base, "Node", name),
-            (None, None) => continue,
-        };
-        super::merge(base, id, entity);
     }
+    found.into_iter().for_each(|(id, entity)| super::merge(base, id, entity));
+}
+
+/// Each fact as a whole: half of what was and half of what is would be true at no time.
+fn renew(known: &mut Entity, newer: Entity) {
+    for fact in newer.facts.keys() {
+        let part = format!("{fact}.");
+        known.provenance.retain(|of, _| of != fact && !of.starts_with(&part));
+    }
+    known.facts.extend(newer.facts);
+    known.provenance.extend(newer.provenance);
+}
+
+fn machine_of(
+    snapshot: &Snapshot,
+    (source, folder): (usize, &str),
+    machine: &Machine,
+    base: &FactBase,
+) -> Option<(EntityId, Entity)> {
+    let root = Root::new(snapshot, source, folder, machine);
+    let mut entity = Entity::default();
+    let certificate = root.certificate();
+    root.kubelet(snapshot, certificate.as_ref(), &mut entity);
+    root.folders(snapshot, &mut entity);
+    root.configs(&mut entity);
+    root.commands(&mut entity);
+    root.manifests_down(&mut entity);
+    root.network(&mut entity);
+    root.ignition(&mut entity);
+    if entity.facts.is_empty() {
+        return None;
+    }
+    // The certificate has the name by which the API knows the node.
+    let certified = certificate.as_ref().and_then(|(_, certificate)| {
+        certificate.common_name.as_deref()?.strip_prefix("system:node:")
+    });
+    let id = match (certified, &machine.name) {
+        (Some(name), _) => EntityId::cluster_scoped("Node", name),
+        (None, Some(name)) => logs::machine(base, "Node", name),
+        (None, None) => return None,
+    };
+    Some((id, entity))
 }
 
 impl<'s> Root<'s> {
@@ -291,10 +330,15 @@ impl<'s> Root<'s> {
         let Some((manifests, running)) = names("manifests").zip(names("containers")) else {
             return;
         };
-        let is_down = |file: &&String| {
-            file.ends_with(".yaml") && !running.iter().any(|name| name == pod_of_manifest(file))
-        };
-        let down: Vec<String> = manifests.iter().filter(is_down).cloned().collect();
+        let known: Vec<(&str, &str)> = STATIC_PODS
+            .into_iter()
+            .filter(|(file, _)| manifests.iter().any(|m| m == file))
+            .collect();
+        if known.is_empty() && !manifests.is_empty() {
+            return;
+        }
+        let is_down = |(_, container): &(&str, &str)| !running.iter().any(|name| name == container);
+        let down: Vec<&str> = known.into_iter().filter(is_down).map(|(file, _)| file).collect();
         let shown = format!("of {} runs nothing", down.join(", "));
         entity.set("manifestsDown", down, self.at(CONTAINERS, None, shown));
     }
@@ -336,12 +380,6 @@ fn own_addresses(json: &[u8]) -> Option<Vec<String>> {
         Some(clip(local))
     });
     Some(shown.collect())
-}
-
-/// Of `etcd-pod.yaml`, `etcd`; of `coredns.yaml`, `coredns`.
-fn pod_of_manifest(file: &str) -> &str {
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    stem.strip_suffix("-pod").unwrap_or(stem)
 }
 
 fn exists(there: bool) -> BTreeMap<String, Value> {
@@ -404,7 +442,64 @@ fn clock(text: &str) -> Option<(BTreeMap<String, Value>, u64, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::snapshot::SourceInfo;
+
     use super::*;
+
+    /// The facts of master-0 by its files of yesterday and of today, in whatever order they were given.
+    fn of_two_days(old: &[(&str, &str)], new: &[(&str, &str)]) -> Entity {
+        let mut snapshot = Snapshot::default();
+        let days = [("2025-12-03T18:40:00Z", new), ("2025-12-02T18:40:00Z", old)];
+        for (source, (taken, files)) in days.into_iter().enumerate() {
+            snapshot
+                .sources
+                .push(SourceInfo { taken: taken.parse().ok(), ..SourceInfo::default() });
+            let machine = Machine { name: Some("master-0".into()), ..Machine::default() };
+            snapshot.machines.insert((source, String::new()), machine);
+            for (path, text) in files {
+                snapshot.files.insert((source, (*path).into()), text.as_bytes().to_vec());
+            }
+        }
+        let mut base = FactBase::default();
+        extract(&snapshot, &mut base);
+        base.entities.into_values().next().unwrap_or_default()
+    }
+
+    #[test]
+    fn of_two_readings_the_newer_counts_whatever_was_given_first() {
+        let unsynchronised =
+            "System time : 9.0 seconds slow of NTP time\nLeap status : Not synchronised\n";
+        let old =
+            [(CONTAINERS, "{\"containers\": []}"), ("commands/chronyc_tracking", unsynchronised)];
+        let new = [("commands/chronyc_tracking", "Leap status : Normal\n")];
+        let node = of_two_days(&old, &new);
+        let synchronised = BTreeMap::from([("synchronised".to_string(), Value::Bool(true))]);
+        assert_eq!(node.facts["clock"], Value::Map(synchronised), "and no offset of yesterday");
+        assert_eq!(node.provenance["clock"][0].text, "Leap status : Normal");
+        assert!(node.facts.contains_key("containers"), "of which today nothing is told");
+    }
+
+    #[test]
+    fn a_manifest_whose_container_is_not_known_is_not_judged() {
+        let manifest = |name: &str| format!("{MANIFESTS}{name}");
+        let (known, other) = (manifest("etcd-pod.yaml"), manifest("criometricsproxy.yaml"));
+        let containers = |name: &str| {
+            format!(
+                r#"{{"containers": [{{"metadata": {{"name": "{name}"}}, "state": "CONTAINER_RUNNING"}}]}}"#
+            )
+        };
+        let down = |files: &[&str], running: &str| {
+            let containers = containers(running);
+            let mut all: Vec<(&str, &str)> = files.iter().map(|file| (*file, "")).collect();
+            all.push((CONTAINERS, &containers));
+            of_two_days(&[], &all).facts.get("manifestsDown").cloned()
+        };
+        let none = Some(Value::List(Vec::new()));
+        assert_eq!(down(&[&known, &other], "etcd"), none);
+        assert_eq!(down(&[&known, &other], "x"), Some(vec!["etcd-pod.yaml"].into()));
+        assert_eq!(down(&[&other], "kube-rbac-proxy-crio"), None);
+        assert_eq!(down(&[], "x"), None, "of the folder nothing is told");
+    }
 
     #[test]
     fn disks_are_read_as_df_prints_them() {

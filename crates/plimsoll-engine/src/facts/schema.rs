@@ -113,6 +113,10 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("ownAddresses", "on the node: addresses of its interfaces, without loopback"),
             ("ignitionConfigGiven", "on disk: Ignition found a config at the first boot"),
             ("answers", "whether the machine answers probes; without them unknown"),
+            (
+                "etcdPortsBlocked",
+                "etcd's ports of this master that give another node no answer, though others do",
+            ),
             ("machinesAtAddress", "MAC addresses that answer for its address, where several do"),
             ("clockOffset", "how far its clock is ahead of most others: seconds, vantage, others"),
             ("logs", "hits of signatures in the node's journals"),

@@ -30,6 +30,8 @@ pub fn node_root(gather: &Tree, node: &str) -> Tree {
         let name = name.strip_suffix(&format!("-{node}")).unwrap_or(name);
         put(&format!("etc/kubernetes/manifests/{name}-pod.yaml"), "kind: Pod\n");
     }
+    // The machine-config operator's own, on every node from 4.16 on.
+    put("etc/kubernetes/manifests/criometricsproxy.yaml", "kind: Pod\n");
     if let Some(config) = config_of(gather, node) {
         let object = format!(
             "{{\"kind\":\"MachineConfig\",\"metadata\":{{\"name\":\"{config}\"}},\"spec\":{{}}}}\n"

@@ -1,6 +1,6 @@
 //! Which of the needed resources the cluster offers, and under which version.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt;
 use serde::Deserialize;
@@ -21,6 +21,8 @@ pub struct Offer {
     pub kind: String,
     pub api_version: String,
     pub namespaced: bool,
+    pub singular: String,
+    pub short_names: Vec<String>,
 }
 
 /// By group and plural.
@@ -36,6 +38,8 @@ struct Groups {
 struct Group {
     name: String,
     preferred_version: Version,
+    #[serde(default)]
+    versions: Vec<Version>,
 }
 
 #[derive(Deserialize)]
@@ -50,10 +54,25 @@ struct Resources {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Resource {
     name: String,
     kind: String,
     namespaced: bool,
+    #[serde(default)]
+    singular_name: String,
+    #[serde(default)]
+    short_names: Vec<String>,
+}
+
+impl Group {
+    /// The preferred one first.
+    fn versions(self) -> Vec<String> {
+        let preferred = self.preferred_version.group_version;
+        let others = self.versions.into_iter().map(|version| version.group_version);
+        let others: Vec<String> = others.filter(|version| *version != preferred).collect();
+        [vec![preferred], others].concat()
+    }
 }
 
 /// What is wanted and offered. A cluster without some kind of thing has nothing of it to tell.
@@ -65,46 +84,68 @@ pub async fn offers(asker: &Asker, wants: &[Want], gaps: &Gaps) -> Offers {
             Vec::new()
         }
     };
-    let mut groups: Vec<&str> = wants.iter().map(|want| want.group.as_str()).collect();
-    groups.sort_unstable();
-    groups.dedup();
-    let versions = groups.iter().filter_map(|group| {
-        let version = match *group {
-            "core" => "v1".to_string(),
-            group => {
-                let found = all.iter().find(|one| one.name == group)?;
-                found.preferred_version.group_version.clone()
-            }
-        };
-        Some(((*group).to_string(), version))
+    let mut versions: BTreeMap<String, Vec<String>> =
+        all.into_iter().map(|group| (group.name.clone(), group.versions())).collect();
+    versions.insert("core".into(), vec!["v1".into()]);
+    let mut wanted: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for want in wants {
+        wanted.entry(&want.group).or_default().insert(&want.plural);
+    }
+    let groups = wanted.iter().filter_map(|(group, plurals)| {
+        let versions = versions.get(*group)?;
+        Some(offers_of_group(asker, (*group, plurals), versions, gaps))
     });
-    let versions: Vec<(String, String)> = versions.collect();
-    let found = futures::stream::iter(versions)
-        .map(|(group, version)| async move {
-            let base = match group.as_str() {
-                "core" => "/api/v1".to_string(),
-                _ => format!("/apis/{version}"),
-            };
-            let resources = asker.json::<Resources>(&base, JSON).await;
-            (group, version, base, resources)
-        })
-        .buffer_unordered(AT_ONCE)
-        .collect::<Vec<_>>()
-        .await;
+    let found: Vec<Offers> =
+        futures::stream::iter(groups).buffer_unordered(AT_ONCE).collect().await;
+    found.into_iter().flatten().collect()
+}
+
+/// Not every version of a group has all of its resources: of machine.openshift.io the preferred v1 has
+/// no Machines. The others are asked as long as something is wanted that was not found.
+async fn offers_of_group(
+    asker: &Asker,
+    (group, plurals): (&str, &BTreeSet<&str>),
+    versions: &[String],
+    gaps: &Gaps,
+) -> Offers {
     let mut offers = Offers::new();
-    for (group, version, base, resources) in found {
-        let resources = match resources {
+    let mut missing = plurals.clone();
+    for version in versions {
+        if missing.is_empty() {
+            break;
+        }
+        let base = match group {
+            "core" => "/api/v1".to_string(),
+            _ => format!("/apis/{version}"),
+        };
+        let resources = match asker.json::<Resources>(&base, JSON).await {
             Ok(found) => found.resources,
             Err(trouble) => {
                 gaps.add(format!("resources of {version}"), &trouble.why);
                 continue;
             }
         };
-        for Resource { name, kind, namespaced } in resources {
-            let offer =
-                Offer { base: base.clone(), kind, api_version: version.clone(), namespaced };
-            offers.insert((group.clone(), name), offer);
+        for resource in resources {
+            if missing.remove(resource.name.as_str()) {
+                let key = (group.to_string(), resource.name.clone());
+                offers.insert(key, Offer::new(&base, version, resource));
+            }
         }
     }
     offers
+}
+
+impl Offer {
+    fn new(base: &str, version: &str, resource: Resource) -> Self {
+        let Resource { kind, namespaced, singular_name, short_names, .. } = resource;
+        let singular = if singular_name.is_empty() { kind.to_lowercase() } else { singular_name };
+        Self {
+            base: base.into(),
+            kind,
+            api_version: version.into(),
+            namespaced,
+            singular,
+            short_names,
+        }
+    }
 }

@@ -15,6 +15,8 @@ use crate::archive::Closed;
 /// Items of a page where each may have a megabyte.
 const PAGE_OF_LARGE: usize = 50;
 const LARGE: [&str; 4] = ["configmaps", "machineconfigs", "secrets", "hardwaredata"];
+/// How often a list may change while it is read, before it is given up: etcd is compacted every five minutes.
+const MOST_CHANGES: usize = 10;
 /// A list file above this is written as one file an object.
 const LARGEST_LIST: usize = 48 << 20;
 
@@ -70,7 +72,7 @@ pub async fn read(reading: &Reading<'_>, want: &Want, offer: &Offer) {
         let mut list = List::new(reading, want, offer, namespace);
         let place = namespace.map(|name| format!(" in {name}")).unwrap_or_default();
         match list.read().await {
-            Ok(()) if list.changed => {
+            Ok(()) if list.changes > 0 => {
                 let why =
                     "the list changed while it was read (410): what came or went may be missing";
                 reading.gaps.note(format!("{}{place}", want.title()), why);
@@ -99,8 +101,8 @@ struct List<'l, 'g> {
     size: usize,
     /// Some are written already, each in a file of its own.
     in_files: bool,
-    /// The rest is of a later time than the beginning: it proves no absence.
-    changed: bool,
+    /// How often the rest was of a later time than what came before: such a list proves no absence.
+    changes: usize,
     /// Of the items.
     namespace: Option<String>,
 }
@@ -120,7 +122,7 @@ impl<'l, 'g> List<'l, 'g> {
             items: Vec::new(),
             size: 0,
             in_files: false,
-            changed: false,
+            changes: 0,
             namespace: place.map(str::to_string),
         }
     }
@@ -142,9 +144,9 @@ impl<'l, 'g> List<'l, 'g> {
                 false => format!("{path}?limit={limit}&continue={next}"),
             };
             let page: Page = match self.reading.asker.json(&query, accept).await {
-                Err(Trouble { go_on: Some(token), .. }) => {
+                Err(Trouble { go_on: Some(token), .. }) if self.changes < MOST_CHANGES => {
                     next = token;
-                    self.changed = true;
+                    self.changes += 1;
                     continue;
                 }
                 page => page?,
@@ -204,7 +206,7 @@ impl<'l, 'g> List<'l, 'g> {
     }
 
     async fn write_list(&mut self) -> Result<(), Closed> {
-        if std::mem::take(&mut self.in_files) || self.changed {
+        if std::mem::take(&mut self.in_files) || self.changes > 0 {
             return self.write_objects().await;
         }
         let Some(folder) = self.folder() else { return Ok(()) };

@@ -4,12 +4,15 @@
 mod ask;
 mod authorities;
 mod cluster_seen;
+mod config;
+mod definitions;
 mod discovery;
 mod health;
 mod journals;
 mod lists;
 mod logs;
 mod plan;
+mod proxy;
 mod rbac;
 mod shape;
 mod vantage;
@@ -25,6 +28,7 @@ use serde_json::Value;
 
 pub use ask::{Deadline, Patience};
 pub use authorities::authorities;
+pub use proxy::Proxies;
 pub use rbac::manifests;
 pub use vantage::{Cluster, Connection, Purpose, Unusable, Vantage, client, connect, place};
 
@@ -41,6 +45,8 @@ use plan::Want;
 use words::Trouble;
 
 const LISTS_AT_ONCE: usize = 4;
+/// Where the installer puts BareMetalHosts. The role that `capture --rbac` prints is for those.
+const HOSTS: &str = "openshift-machine-api";
 const LOGS_AT_ONCE: usize = 8;
 
 /// What the API told, for those who read on from there.
@@ -106,6 +112,8 @@ impl<'r> Reading<'r> {
         let wants = plan::plan(self.needs);
         progress.say("what the cluster offers");
         let offers = discovery::offers(&self.asker, &wants, self.gaps).await;
+        // Who listens no more is found out by the lists.
+        let _ = definitions::write(&offers, &self.out).await;
         let offered = wants.iter().filter_map(|want| {
             Some((want, offers.get(&(want.group.clone(), want.plural.clone()))?))
         });
@@ -178,18 +186,37 @@ impl<'r> Reading<'r> {
     pub async fn bmc_targets(&self, hosts: &[HostBmc]) -> Vec<Target> {
         let mut targets = Vec::new();
         for host in hosts {
-            let HostBmc { name, namespace, credentials, .. } = host;
-            let path = format!("/api/v1/namespaces/{namespace}/secrets/{credentials}");
-            let secret = self.asker.json::<Value>(&path, "application/json").await;
-            if let Err(trouble) = &secret {
-                let what = format!("secret {credentials} of the BMC of {name}");
-                self.gaps.add(what, &trouble.why);
-            }
+            let HostBmc { name, namespace, .. } = host;
+            let secret = self.bmc_secret(host).await;
             let alike = hosts.iter().filter(|other| other.name == *name).count();
             let name = if alike > 1 { format!("{namespace}/{name}") } else { name.clone() };
-            targets.push(Target { name, ..host.target(secret.as_ref().ok()) });
+            targets.push(Target { name, ..host.target(secret.as_ref()) });
         }
         targets
+    }
+
+    async fn bmc_secret(&self, host: &HostBmc) -> Option<Value> {
+        let HostBmc { name, namespace, credentials, .. } = host;
+        let what = format!("secret {credentials} of the BMC of {name}");
+        if credentials.is_empty() {
+            // Its path would be that of all secrets of the namespace.
+            self.gaps.note(format!("credentials of the BMC of {name}"), "the host names no secret");
+            return None;
+        }
+        if self.asker.is_lost() {
+            self.gaps.add(what, "the API was lost before it was read");
+            return None;
+        }
+        let path = format!("/api/v1/namespaces/{namespace}/secrets/{credentials}");
+        let why = match self.asker.json::<Value>(&path, "application/json").await {
+            Ok(secret) => return Some(secret),
+            Err(trouble) if trouble.status == Some(403) && namespace != HOSTS => {
+                format!("no permission: grant 'get' of secrets in {namespace}")
+            }
+            Err(trouble) => trouble.why,
+        };
+        self.gaps.add(what, &why);
+        None
     }
 
     /// Notes that all of a resource was listed.

@@ -24,7 +24,7 @@ pub fn shape(object: &mut Value, drop: &[String], is_secret: bool) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
-            COPIES.iter().for_each(|copy| drop_key(annotations, copy));
+            annotations.retain(|name, _| !COPIES.contains(&name.as_str()));
         }
     }
     let containers = containers(object);
@@ -61,13 +61,9 @@ fn containers(object: &Value) -> Map<String, Value> {
     OF_PODS.into_iter().filter_map(reduced).collect()
 }
 
-fn drop_key(map: &mut Map<String, Value>, key: &str) {
-    map.remove(key);
-}
-
 fn remove(value: &mut Value, path: &[&str]) {
     match (path, value) {
-        ([last], Value::Object(map)) => drop_key(map, last),
+        ([last], Value::Object(map)) => drop(map.remove(*last)),
         ([first, rest @ ..], Value::Object(map)) => {
             if let Some(inner) = map.get_mut(*first) {
                 remove(inner, rest);

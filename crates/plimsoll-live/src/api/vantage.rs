@@ -2,17 +2,19 @@
 //! each with the reason why it does not work. An API that is down is something to tell, no error.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, ToSocketAddrs};
-use std::path::{Path, PathBuf};
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::Kubeconfig;
 use plimsoll_model::capture::Attempt;
-use plimsoll_model::{clip, redact};
+use plimsoll_model::redact;
 use serde_json::Value;
 
 use super::ask::{Deadline, Patience};
+use super::config::{config_of, reason};
+use super::proxy::Proxies;
 use super::words::{Trouble, answered, own_fault, refusal};
 
 const CONNECT: Duration = Duration::from_secs(10);
@@ -22,6 +24,7 @@ const LARGEST_ANSWER: usize = 64 << 10;
 /// Where a master keeps kubeconfigs of its own, by the root under which its disk is seen.
 const ON_A_MASTER: &str =
     "etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs";
+const API: u16 = 6443;
 const LOCAL: [&str; 3] = ["localhost", "localhost-recovery", "lb-int"];
 /// Of one cluster; more addresses than control planes have are not tried.
 const MOST_ENDPOINTS: usize = 8;
@@ -37,8 +40,13 @@ pub struct Vantage {
     pub context: Option<String>,
     /// Addresses of control-plane nodes, to be tried where the usual way fails.
     pub endpoints: Vec<String>,
+    /// Nodes that the user named for another reason, by name or address: each may be one of the control
+    /// plane.
+    pub nodes: Vec<String>,
     /// Where the disk of a master may be seen: `/`, `/host`.
     pub roots: Vec<PathBuf>,
+    /// Of the environment.
+    pub proxies: Proxies,
 }
 
 /// A cluster whose API answered.
@@ -65,9 +73,22 @@ pub struct Connection {
 struct Way {
     vantage: String,
     config: kube::Config,
+    /// The proxy stands in the kubeconfig, and is not of the environment.
+    names_proxy: bool,
 }
 
 impl Way {
+    fn of(
+        file: &Kubeconfig,
+        context: Option<&str>,
+        vantage: String,
+        proxies: &Proxies,
+    ) -> Result<Self, String> {
+        let config = config_of(file, context, proxies)?;
+        let without = config_of(file, context, &Proxies::default())?;
+        Ok(Self { vantage, config, names_proxy: without.proxy_url.is_some() })
+    }
+
     fn server(&self) -> String {
         redact(self.config.cluster_url.to_string().trim_end_matches('/')).to_string()
     }
@@ -87,7 +108,7 @@ pub async fn connect(
     purpose: Purpose,
 ) -> Result<Connection, Unusable> {
     let limit = || ANSWER.min(patience.request).min(deadline.left());
-    let usual = usual(wish).await;
+    let usual = usual(wish);
     let mut connection = Connection {
         name: "kube:local".into(),
         cluster: None,
@@ -111,7 +132,7 @@ pub async fn connect(
     // Who changes something means the cluster that was named or is usual, and no other one.
     let local = match purpose {
         Purpose::Change if missing.is_none() => Vec::new(),
-        _ => local(&wish.roots).await,
+        _ => local(wish),
     };
     if let Some(missing) = missing
         && (local.is_empty() || wish.context.is_some() || wish.kubeconfig.is_some())
@@ -121,7 +142,7 @@ pub async fn connect(
     if let Some(usual) = ways.first() {
         match connection.attempt(usual, limit()).await {
             Ok(true) => return Ok(connection),
-            Ok(false) => ways = direct(usual, &wish.endpoints)?,
+            Ok(false) => ways = direct(usual, wish, limit()).await?,
             Err(unusable) if local.is_empty() => return Err(unusable),
             Err(unusable) => {
                 let (vantage, server) = (usual.vantage.clone(), usual.server());
@@ -177,7 +198,7 @@ impl Connection {
 
 /// As `oc` finds it: the file named, those of `$KUBECONFIG`, `~/.kube/config`, the service account of a
 /// pod.
-async fn usual(wish: &Vantage) -> Result<Way, Unusable> {
+fn usual(wish: &Vantage) -> Result<Way, Unusable> {
     let files: Vec<&PathBuf> = match &wish.kubeconfig {
         Some(file) => vec![file],
         None => wish.usual_kubeconfigs.iter().filter(|file| file.exists()).collect(),
@@ -188,7 +209,8 @@ async fn usual(wish: &Vantage) -> Result<Way, Unusable> {
     };
     if files.is_empty() {
         if let (None, Ok(config)) = (&wish.context, kube::Config::incluster()) {
-            return Ok(Way { vantage: "kube:service-account".into(), config });
+            let vantage = "kube:service-account".into();
+            return Ok(Way { vantage, config, names_proxy: false });
         }
         return Err(Unusable(match wish.usual_kubeconfigs.len() {
             0 => "no kubeconfig is given, and there is no usual place for one".into(),
@@ -219,62 +241,63 @@ async fn usual(wish: &Vantage) -> Result<Way, Unusable> {
         }
         None => return Err(Unusable(format!("{place} has no current context"))),
     };
-    let options = KubeConfigOptions { context: Some(context.clone()), ..Default::default() };
     let unusable =
         |why: &str| Unusable(format!("context '{context}' of {place} cannot be used: {why}"));
-    let config = kube::Config::from_custom_kubeconfig(config, &options)
-        .await
-        .map_err(|error| unusable(&reason(&error)))?;
-    if config.cluster_url.scheme().is_none() {
-        let server = redact(&config.cluster_url.to_string());
+    let way = Way::of(&config, Some(&context), format!("kube:{context}"), &wish.proxies);
+    let way = way.map_err(|why| unusable(&why))?;
+    if way.config.cluster_url.scheme().is_none() {
+        let server = redact(&way.config.cluster_url.to_string()).to_string();
         return Err(unusable(&format!("its server '{server}' has no https:// before it")));
     }
-    Ok(Way { vantage: format!("kube:{context}"), config })
-}
-
-/// Without the lines of the file that the reason would quote: they may be credentials.
-fn reason(error: &KubeconfigError) -> String {
-    let why = match error {
-        KubeconfigError::ReadConfig(error, _) => plimsoll_sources::plain(error),
-        error => error.to_string(),
-    };
-    let first = why.lines().next().unwrap_or_default();
-    clip(&redact(first.trim_start_matches("failed to ")))
+    Ok(way)
 }
 
 /// The API server of each control-plane node by its address, under the usual name.
-fn direct(usual: &Way, endpoints: &[String]) -> Result<Vec<Way>, Unusable> {
+async fn direct(usual: &Way, wish: &Vantage, limit: Duration) -> Result<Vec<Way>, Unusable> {
     let url = &usual.config.cluster_url;
     let Some(host) = url.host() else { return Ok(Vec::new()) };
     let port = url.port_u16().unwrap_or(443);
-    let mut places: BTreeSet<(String, u16)> = BTreeSet::new();
-    for endpoint in endpoints {
+    let mut places: Vec<(String, u16)> = Vec::new();
+    for endpoint in &wish.endpoints {
         let place = place(endpoint).ok_or_else(|| {
             Unusable(format!("--endpoint {endpoint}: give an address, or ADDRESS:PORT"))
         })?;
-        places.insert(place);
+        places.push(place);
     }
     // A name may stand for several machines, of which the first does not answer.
-    let resolved: BTreeSet<(String, u16)> = (host, port)
-        .to_socket_addrs()
-        .map(|all| all.map(|address| (bracketed(address.ip()), port)).collect())
-        .unwrap_or_default();
+    let resolved = resolve(host, port, limit).await;
     if resolved.len() > 1 {
-        places.extend(resolved);
+        places.extend(resolved.into_iter().map(|address| (bracketed(address), port)));
     }
+    let named = wish.nodes.iter().map(|node| resolve(node, API, limit));
+    let named = futures::future::join_all(named).await.into_iter().flatten();
+    places.extend(named.map(|address| (bracketed(address), API)));
+    let mut known = BTreeSet::new();
+    places.retain(|place| known.insert(place.clone()));
     let name = usual.config.tls_server_name.clone().unwrap_or_else(|| host.to_string());
     let way = |(host, port): (String, u16)| {
         let mut config = usual.config.clone();
         config.cluster_url = format!("https://{host}:{port}").parse().ok()?;
         config.tls_server_name = Some(name.clone());
-        Some(Way { vantage: format!("control plane at {host}"), config })
+        if !usual.names_proxy {
+            config.proxy_url = wish.proxies.before(None, &config.cluster_url).ok()?;
+        }
+        let vantage = format!("control plane at {host}");
+        Some(Way { vantage, config, names_proxy: usual.names_proxy })
     };
     Ok(places.into_iter().take(MOST_ENDPOINTS).filter_map(way).collect())
 }
 
+/// A server of names that does not answer is not waited for: it may be down with the cluster.
+async fn resolve(host: &str, port: u16, limit: Duration) -> BTreeSet<IpAddr> {
+    let host = host.trim_matches(['[', ']']);
+    let asked = tokio::time::timeout(limit, tokio::net::lookup_host((host, port))).await;
+    let found = asked.ok().and_then(Result::ok);
+    found.map(|all| all.map(|address| address.ip()).collect()).unwrap_or_default()
+}
+
 /// Host and port of a control-plane node. API servers listen on 6443, whatever the load balancer does.
 pub fn place(endpoint: &str) -> Option<(String, u16)> {
-    const API: u16 = 6443;
     if let Ok(address) = endpoint.trim_matches(['[', ']']).parse::<IpAddr>() {
         return Some((bracketed(address), API));
     }
@@ -297,22 +320,15 @@ fn bracketed(address: IpAddr) -> String {
 }
 
 /// Kubeconfigs that a master has for itself, when this runs on one.
-async fn local(roots: &[PathBuf]) -> Vec<Way> {
-    let mut ways = Vec::new();
-    for root in roots {
-        for name in LOCAL {
-            let file = root.join(ON_A_MASTER).join(format!("{name}.kubeconfig"));
-            if let Some(config) = local_config(&file).await {
-                ways.push(Way { vantage: format!("{name}.kubeconfig of this node"), config });
-            }
-        }
-    }
-    ways
-}
-
-async fn local_config(file: &Path) -> Option<kube::Config> {
-    let config = Kubeconfig::read_from(file).ok()?;
-    kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.ok()
+fn local(wish: &Vantage) -> Vec<Way> {
+    let files = wish.roots.iter().flat_map(|root| {
+        LOCAL.map(|name| (name, root.join(ON_A_MASTER).join(format!("{name}.kubeconfig"))))
+    });
+    let way = |(name, file): (&str, PathBuf)| {
+        let config = Kubeconfig::read_from(file).ok()?;
+        Way::of(&config, None, format!("{name}.kubeconfig of this node"), &wish.proxies).ok()
+    };
+    files.filter_map(way).collect()
 }
 
 enum Failed {

@@ -151,7 +151,7 @@ fn chain(error: &dyn Error) -> String {
 }
 
 /// What each way to fail is called, by what stands in the error; the first that fits.
-const WAYS: [(&[&str], &str, bool); 12] = [
+const WAYS: [(&[&str], &str, bool); 11] = [
     (&["connection refused"], "connection refused: nothing listens there", true),
     (
         &["certificate expired", "expired"],
@@ -191,11 +191,6 @@ const WAYS: [(&[&str], &str, bool); 12] = [
     ),
     (&["invalidcontenttype"], "what listens there speaks no TLS (plain HTTP?)", false),
     (&["no route to host", "network is unreachable", "unreachable"], "no route to it", true),
-    (
-        &["http2 error", "connection lost", "goaway", "keep-alive timed out"],
-        "http2: client connection lost",
-        true,
-    ),
     (&["timed out", "timeout", "deadline"], "no answer in time", true),
     (
         &["reset", "closed", "broken pipe", "incomplete", "eof", "canceled"],
@@ -231,7 +226,6 @@ mod tests {
             ("invalid peer certificate: NotValidForName", "not for this name", false),
             ("dns error: failed to lookup address information", "does not resolve", false),
             ("connection closed before message completed", "lost in the middle", true),
-            ("http2 error: keep-alive timed out", "connection lost", true),
             ("something: else entirely", "else entirely", false),
         ] {
             let trouble = unanswered(chain);

@@ -12,6 +12,8 @@ struct Known {
     names: BTreeSet<String>,
     /// Node, or where it was reached, and unit.
     journals: BTreeSet<(String, String)>,
+    /// Who tells them the time.
+    time_servers: BTreeSet<String>,
 }
 
 impl Inside {
@@ -25,6 +27,14 @@ impl Inside {
         let free = names.iter().find(|name| !known.names.contains(*name))?;
         known.names.insert(free.clone());
         Some(free.clone())
+    }
+
+    pub fn time_told_by(&self, servers: impl IntoIterator<Item = String>) {
+        self.lock().time_servers.extend(servers);
+    }
+
+    pub fn time_servers(&self) -> BTreeSet<String> {
+        self.lock().time_servers.clone()
     }
 
     pub fn journal(&self, node: &str, unit: &str) {

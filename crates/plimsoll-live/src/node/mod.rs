@@ -7,6 +7,7 @@ mod keep;
 mod run;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use plimsoll_model::redact::redact;
 
@@ -76,49 +77,20 @@ pub fn read(whom: &Whom, deadline: Deadline, out: &Out, gaps: &Gaps, inside: &In
         Ok(child) => child,
         Err(unanswered) => return gaps.add(format!("node {shown}"), &unanswered.0),
     };
-    // In threads that are not waited for: a command on a dead disk ends for nobody, and holds its
-    // output open. Blocks wait for the one before them to be written.
-    let (said, hear) = std::sync::mpsc::sync_channel(1);
-    if let Some(stdout) = child.stdout.take() {
-        let said = said.clone();
-        std::thread::spawn(move || {
-            let take = |block| said.send(Said::Block(block)).is_ok();
-            let end = blocks::read(stdout, Limits::default(), take);
-            let _ = said.send(Said::End(end.map_err(|error| error.to_string())));
-        });
-    }
-    let stderr = child.stderr.take();
-    std::thread::spawn(move || said.send(Said::Complaints(complaints(stderr))));
     let mut keeper = Keeper::new(whom, out, gaps, inside);
-    let (mut end, mut told) = (None, None);
-    while end.is_none() || told.is_none() {
-        match hear.recv_timeout(deadline.left()) {
-            Ok(Said::Block(block)) => {
-                if keeper.take(block).is_err() {
-                    break;
-                }
-            }
-            Ok(Said::End(reached)) => end = Some(reached),
-            Ok(Said::Complaints(text)) => told = Some(text),
-            Err(_) => break,
-        }
-    }
-    drop(hear);
+    let end = Instant::now() + deadline.left();
+    let listen = |stdout, take: &mut dyn FnMut(Block) -> bool| {
+        blocks::read(stdout, Limits::default(), take).map_err(|error| error.to_string())
+    };
+    let heard = run::hear(&mut child, end, listen, |block| keeper.take(block).is_ok());
     run::stop(&mut child);
-    let lacks = match end {
+    let lacks = match heard.end {
         Some(Ok(true)) => None,
-        Some(Ok(false)) => Some(why(&told.unwrap_or_default())),
+        Some(Ok(false)) => Some(why(&heard.complaints)),
         Some(Err(why)) => Some(why),
         None => Some("the time that was given for the whole reading is over".into()),
     };
     keeper.end(lacks);
-}
-
-enum Said {
-    Block(Block),
-    /// Whether the script came to its end.
-    End(Result<bool, String>),
-    Complaints(String),
 }
 
 fn complaints(stderr: Option<impl std::io::Read>) -> String {

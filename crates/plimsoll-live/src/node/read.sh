@@ -18,16 +18,16 @@ item() { # PATH COMMAND...
   printf '@end\n'
 }
 has() { command -v "$1" > /dev/null 2>&1; }
-# A command that hangs, on a dead mount or a runtime that does not answer, is not waited for.
+# A command that hangs, on a dead disk or mount or a runtime that does not answer, is not waited for.
 if has timeout; then soon() { timeout -k 5 "$seconds" "$@"; }; else soon() { "$@"; }; fi
 run() { # PATH COMMAND...
   path=$1
   shift
   item "$path" soon "$@"
 }
-file() { if [ -f "$root/$1" ]; then item "$1" head -c 4194304 "$root/$1"; fi; }
-certificates() { sed -n '/-----BEGIN CERTIFICATE-----/,/-----END CERTIFICATE-----/p' "$1"; }
-kubeconfig() { sed -E 's/^( *(- )?(client-key-data|token|password): ).*/\1removed/' "$1"; }
+file() { if [ -f "$root/$1" ]; then item "$1" soon head -c 4194304 "$root/$1"; fi; }
+certificates() { soon sed -n '/-----BEGIN CERTIFICATE-----/,/-----END CERTIFICATE-----/p' "$1"; }
+kubeconfig() { soon sed -E 's/^( *(- )?(client-key-data|token|password): ).*/\1removed/' "$1"; }
 nothing() { :; }
 
 # Who it is, and what stands on its disk.

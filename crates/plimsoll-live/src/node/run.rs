@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,8 @@ const START: &str = r#"IFS= read -r count || exit 97; set --; while [ "$count" -
 const AS_ROOT: &str = "if sudo -n true < /dev/null 2> /dev/null; then exec sudo -n sh -c \"$start\"; else exec sh -c \"$start\"; fi";
 /// Of what a script may say.
 const LARGEST: u64 = 32 << 20;
+/// How long complaints may come after the end of the output.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// What a script said. It may hold what nobody else may see, so it cannot be shown.
@@ -44,29 +46,16 @@ impl Node {
         let end = Instant::now() + limit;
         let mut child = self.start(script, arguments, stdin)?;
         let late = || Unanswered(format!("no answer within {} s", limit.as_secs()));
-        // In threads that are not waited for, as in `read`.
-        let (said, hear) = mpsc::channel();
-        let stdout = child.stdout.take();
-        let told = said.clone();
-        std::thread::spawn(move || {
+        let listen = |stdout: ChildStdout, _: &mut dyn FnMut(()) -> bool| {
             let mut bytes = Vec::new();
-            let read = stdout.map(|out| out.take(LARGEST + 1).read_to_end(&mut bytes));
-            drop(read);
-            told.send(Said::Bytes(bytes))
-        });
-        let stderr = child.stderr.take();
-        std::thread::spawn(move || said.send(Said::Complaints(complaints(stderr))));
-        let (mut bytes, mut text) = (None, None);
-        while bytes.is_none() || text.is_none() {
-            match hear.recv_timeout(end.saturating_duration_since(Instant::now())) {
-                Ok(Said::Bytes(all)) => bytes = Some(all),
-                Ok(Said::Complaints(all)) => text = Some(all),
-                Err(_) => {
-                    stop(&mut child);
-                    return Err(late());
-                }
-            }
-        }
+            let _ = stdout.take(LARGEST + 1).read_to_end(&mut bytes);
+            bytes
+        };
+        let heard = hear(&mut child, end, listen, |()| true);
+        let Some(stdout) = heard.end else {
+            stop(&mut child);
+            return Err(late());
+        };
         let status = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break status.code(),
@@ -77,11 +66,10 @@ impl Node {
                 }
             }
         };
-        let stdout = bytes.unwrap_or_default();
         if stdout.len() as u64 > LARGEST {
             return Err(Unanswered("it said more than any node has to say".into()));
         }
-        let complaint = why(&text.unwrap_or_default());
+        let complaint = why(&heard.complaints);
         // 255 is what `ssh` itself ends with, and 97 a script that did not get there whole.
         match (self, status) {
             (Node::Ssh { .. }, Some(255)) | (_, Some(97)) => Err(Unanswered(complaint)),
@@ -141,9 +129,56 @@ impl Node {
     }
 }
 
-enum Said {
-    Bytes(Vec<u8>),
+enum Said<Part, End> {
+    Part(Part),
+    End(End),
     Complaints(String),
+}
+
+pub(super) struct Heard<End> {
+    /// Nothing where the time was over before it, or nobody wanted more.
+    pub end: Option<End>,
+    pub complaints: String,
+}
+
+/// Hears a child out: what `listen` makes of its output goes to `take`, part by part.
+///
+/// In threads that are not waited for: a command on a dead disk ends for nobody and holds its output open,
+/// and an `ssh` that others share goes on behind the one that was asked for, with its complaints open.
+pub(super) fn hear<Part: Send + 'static, End: Send + 'static>(
+    child: &mut Child,
+    mut until: Instant,
+    listen: impl FnOnce(ChildStdout, &mut dyn FnMut(Part) -> bool) -> End + Send + 'static,
+    mut take: impl FnMut(Part) -> bool,
+) -> Heard<End> {
+    // Each part waits for the one before it to be taken.
+    let (said, hear) = mpsc::sync_channel(1);
+    if let Some(stdout) = child.stdout.take() {
+        let said = said.clone();
+        std::thread::spawn(move || {
+            let end = listen(stdout, &mut |part| said.send(Said::Part(part)).is_ok());
+            let _ = said.send(Said::End(end));
+        });
+    }
+    let stderr = child.stderr.take();
+    std::thread::spawn(move || said.send(Said::Complaints(complaints(stderr))));
+    let (mut end, mut text) = (None, None);
+    while end.is_none() || text.is_none() {
+        match hear.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Said::Part(part)) => {
+                if !take(part) {
+                    break;
+                }
+            }
+            Ok(Said::End(reached)) => {
+                end = Some(reached);
+                until = until.min(Instant::now() + LAST_WORDS);
+            }
+            Ok(Said::Complaints(all)) => text = Some(all),
+            Err(_) => break,
+        }
+    }
+    Heard { end, complaints: text.unwrap_or_default() }
 }
 
 /// A script that ends early reads no more; that is no fault of the sender's.
@@ -183,6 +218,16 @@ mod tests {
         expected.extend_from_slice(&content);
         assert_eq!(output.stdout, expected);
         assert_eq!(output.status, Some(7));
+    }
+
+    /// As an `ssh` does that stays behind for the next one (`ControlPersist`).
+    #[test]
+    fn who_holds_the_complaints_open_is_not_waited_for() {
+        let begun = Instant::now();
+        let script = "sleep 20 > /dev/null < /dev/null &\necho done";
+        let output = here().run(script, &[], &[], LIMIT).unwrap();
+        assert_eq!((output.stdout.as_slice(), output.status), (&b"done\n"[..], Some(0)));
+        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     }
 
     #[test]

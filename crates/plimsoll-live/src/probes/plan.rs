@@ -80,6 +80,7 @@ impl Outside {
                 name: internal.map(str::to_string),
                 tries: TRIES,
                 pause: PAUSE,
+                bundles: self.bundles_for(Door::Api),
             }));
         }
         let vips = self.api_vips.iter().chain(&self.ingress_vips);
@@ -174,13 +175,13 @@ impl Outside {
         questions.into_iter().map(ask).collect()
     }
 
+    fn bundles_for(&self, door: Door) -> Arc<[Bundle]> {
+        let bundles = self.bundles.iter().filter(|(name, _)| door.is_for(name));
+        bundles.map(|(name, pem)| Bundle::from_pem(name.clone(), pem.as_bytes())).collect()
+    }
+
     fn tls(&self, door: Door, host: &str, port: u16, name: Option<&str>) -> Probe {
-        let bundles: Arc<[Bundle]> = self
-            .bundles
-            .iter()
-            .filter(|(name, _)| door.is_for(name))
-            .map(|(name, pem)| Bundle::from_pem(name.clone(), pem.as_bytes()))
-            .collect();
+        let bundles = self.bundles_for(door);
         let target = Target::new(host, port);
         Probe::Tls(TlsProbe { target, name: name.map(str::to_string), bundles })
     }

@@ -28,11 +28,13 @@ pub fn find(parts: &[&str]) -> Option<Found> {
     let sos = at.checked_sub(1).and_then(|above| host_of(parts[above]));
     // In a capture, files of a node and what commands said there stand below its name.
     let captured = is_captured(&parts[..at]).then(|| parts[at - 1].to_string());
-    // A sosreport leaves files out as it sees fit.
-    let whole = FOLDERS
-        .iter()
-        .find(|(folder, _)| sos.is_none() && rest.starts_with(folder))
-        .map(|(_, name)| *name);
+    // A sosreport leaves files out as it sees fit. In a capture some may have been kept from whoever read
+    // the node; of a folder that was seen as a whole it says so.
+    let is_whole = |folder: &[&str]| match rest.strip_prefix(folder) {
+        Some(below) => sos.is_none() && (captured.is_none() || below == [".seen"]),
+        None => false,
+    };
+    let whole = FOLDERS.iter().find(|(folder, _)| is_whole(folder)).map(|(_, name)| *name);
     let layout = if sos.is_some() { Layout::Sosreport } else { Layout::Node };
     let name = sos.or(captured);
     Some(Found { kind, layout, machine: Some(Inside { below: rest.len(), name, whole }) })
@@ -90,6 +92,9 @@ mod tests {
         assert_eq!(found("x/etc/hostname"), Some((Kind::HostName, 2, None, node)));
         let kubeconfig = "etc/kubernetes/kubeconfig";
         assert_eq!(found(kubeconfig), Some((Kind::Other, 3, kubernetes, node)));
+        let captured = |file: &str| found(&format!("capture/nodes/m-0/etc/kubernetes/{file}"));
+        assert_eq!(captured("kubeconfig"), Some((Kind::Other, 3, None, node)));
+        assert_eq!(captured(".seen"), Some((Kind::Other, 3, kubernetes, node)));
         let in_report = format!("sosreport-m-0-2025-12-03-abc/{kubeconfig}");
         assert_eq!(found(&in_report), Some((Kind::Other, 3, None, sos)));
         let log = found("host/var/log/pods/ns_pod_uid/c/1.log.20251203-010203.gz").unwrap();

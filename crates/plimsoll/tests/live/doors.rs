@@ -77,12 +77,17 @@ pub fn relay(address: &str, port: u16) {
     std::thread::spawn(move || {
         for client in listener.incoming().flatten() {
             let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { continue };
-            let both = (client.try_clone(), server.try_clone());
-            let (Ok(from_client), Ok(to_server)) = both else { continue };
-            std::thread::spawn(move || pass(from_client, to_server));
-            std::thread::spawn(move || pass(server, client));
+            join(client, server);
         }
     });
+}
+
+/// What one says the other hears.
+pub fn join(client: TcpStream, server: TcpStream) {
+    let both = (client.try_clone(), server.try_clone());
+    let (Ok(from_client), Ok(to_server)) = both else { return };
+    std::thread::spawn(move || pass(from_client, to_server));
+    std::thread::spawn(move || pass(server, client));
 }
 
 fn pass(mut from: TcpStream, mut to: TcpStream) -> io::Result<()> {

@@ -26,6 +26,7 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
         use_shows(&root);
         nodes_are_described(&root);
         logs_are_shown(&root);
+        types_are_known(&root);
         Ok(())
     })]
 }
@@ -79,6 +80,39 @@ fn nodes_are_described(root: &Path) {
     assert!(nodes.iter().all(|node| node.text_at(&["kind"]) == Some("Node")));
     let found: BTreeSet<&str> = names(&nodes).into_iter().collect();
     assert!(found.contains("master-0") && found.contains("worker-1"), "{found:?}");
+}
+
+/// `parseCRDLite`: by these `omc get` knows a type, and where its objects stand.
+fn types_are_known(root: &Path) {
+    let folder =
+        root.join("cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions");
+    let definitions: Vec<Node> =
+        fs_err::read_dir(&folder).unwrap().map(|entry| yaml(&entry.unwrap().path())).collect();
+    for (word, plural, group, namespaced) in [
+        ("co", "clusteroperators", "config.openshift.io", false),
+        ("clusterversion", "clusterversions", "config.openshift.io", false),
+        ("bmh", "baremetalhosts", "metal3.io", true),
+        ("machine", "machines", "machine.openshift.io", true),
+        ("mcp", "machineconfigpools", "machineconfiguration.openshift.io", false),
+    ] {
+        let is_named = |definition: &&Node| {
+            let names = definition.at(&["spec", "names"]).unwrap();
+            let short = names.get("shortNames").map(Node::items).unwrap_or_default();
+            names.text_at(&["singular"]) == Some(word)
+                || short.iter().any(|name| name.as_text() == Some(word))
+        };
+        let known = definitions.iter().find(is_named).unwrap_or_else(|| panic!("{word}"));
+        assert_eq!(known.text_at(&["spec", "names", "plural"]), Some(plural));
+        assert_eq!(known.text_at(&["spec", "group"]), Some(group));
+        let scope = if namespaced { "Namespaced" } else { "Cluster" };
+        assert_eq!(known.text_at(&["spec", "scope"]), Some(scope));
+        let place = match namespaced {
+            true => format!("namespaces/openshift-machine-api/{group}/{plural}.yaml"),
+            false => format!("cluster-scoped-resources/{group}/{plural}"),
+        };
+        let place = root.join(place);
+        assert!(place.exists() || place.with_extension("yaml").exists(), "{}", place.display());
+    }
 }
 
 /// `logsPods` goes from the list of a namespace's pods to their containers, and to their logs.

@@ -30,6 +30,8 @@ const NODES: [(&str, &str); 4] = [
 /// For longer than it takes.
 const REGISTERING: &str = "set BareMetalHost/worker-0 status.provisioning.state = registering
 set BareMetalHost/worker-0 status.operationHistory.register = {start: \"2025-12-03T17:00:00Z\", end: null}
+set BareMetalHost/worker-1 status.provisioning.state = registering
+set BareMetalHost/worker-1 status.operationHistory.register = {start: \"2025-12-03T17:00:00Z\", end: null}
 ";
 const DISKS: &str = "echo 'Filesystem 1024-blocks Used Available Capacity Mounted on'
 cat \"$PLIMSOLL_ROOT/disk\"";
@@ -256,7 +258,10 @@ fn bmcs_of_the_cluster(cluster: &Cluster) {
     let answer = diagnose(folder.path(), &[("KUBECONFIG", config)], &["bmc:cluster"]);
     let refused = "BareMetalHost/worker-0";
     assert!(is_active(&answer, "bmc-auth-failed", refused), "{:#}", answer["states"]);
+    // Without its secret nobody was let in by any password.
+    assert!(!is_active(&answer, "bmc-auth-failed", "BareMetalHost/worker-1"), "{answer:#}");
     let gaps = answer["sources"][0]["gaps"].to_string();
+    assert!(gaps.contains("BMC of worker-1: no credentials were given"), "{gaps}");
     assert!(gaps.contains("secret worker-1-bmc-secret of the BMC of worker-1"), "{gaps}");
     let (names, text) = unpacked(folder.path());
     for host in hosts {

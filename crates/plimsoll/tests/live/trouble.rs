@@ -2,17 +2,17 @@
 //! left is read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use plimsoll_bmc::Target;
 use plimsoll_bmc::mock::{Server, generic};
-use plimsoll_live::{Account, Live, Node, Patience, Request, Silent, Vantage};
+use plimsoll_live::{Account, Live, Node, Patience, Proxies, Request, Silent, Vantage};
 use plimsoll_rig::{Authority, Fault, Faulty, VALID, free_port};
 
 use crate::cluster::{Cluster, Shared, diagnose_live, live, request, trial};
@@ -35,6 +35,10 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
         with("something-else-answers", something_else_answers),
         with("control-plane-directly", control_plane_directly),
         with("kubeconfigs-of-a-master", kubeconfigs_of_a_master),
+        with("nodes-that-were-named", nodes_that_were_named_are_tried),
+        with("behind-a-proxy", behind_a_proxy),
+        with("machines-of-an-older-version", machines_of_an_older_version),
+        with("a-list-that-never-ends", a_list_that_never_ends),
         with("half-the-rights", half_the_rights),
         with("overloaded", overloaded),
         with("failing", failing),
@@ -161,6 +165,18 @@ fn control_plane_directly(cluster: &mut Cluster) {
     assert!(refused[0].contains("connection refused"), "{refused:?}");
 }
 
+/// A node that was named to be read over `ssh` may be of the control plane. The port is not ours to choose,
+/// so nothing answers; that it was asked is told.
+fn nodes_that_were_named_are_tried(cluster: &mut Cluster) {
+    let dead = format!("https://localhost:{}", free_port().unwrap());
+    let nodes = vec!["127.0.0.77".into(), "no-such-host.invalid".into()];
+    let (live, _) = live(Vantage { nodes, ..trusting(cluster, &dead) });
+    let servers: Vec<&str> =
+        live.attempts().iter().map(|attempt| attempt.server.as_str()).collect();
+    assert!(servers.contains(&"https://127.0.0.77:6443"), "{servers:?}");
+    assert!(!servers.iter().any(|server| server.contains("invalid")), "{servers:?}");
+}
+
 fn kubeconfigs_of_a_master(cluster: &mut Cluster) {
     let root = tempfile::TempDir::new().unwrap();
     let folder = root
@@ -180,6 +196,101 @@ fn kubeconfigs_of_a_master(cluster: &mut Cluster) {
         live.attempts().iter().map(|attempt| attempt.vantage.as_str()).collect();
     assert!(!live.is_without_api(), "{vantages:?}");
     assert_eq!(vantages.last(), Some(&"localhost-recovery.kubeconfig of this node"));
+}
+
+/// What comes for a name of the cluster is passed on to the API server, whatever the name.
+fn proxy_to(port: u16) -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().port();
+    let count = Arc::new(AtomicUsize::new(0));
+    let served = count.clone();
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                if client.read_exact(&mut byte).is_err() {
+                    break;
+                }
+                head.push(byte[0]);
+            }
+            if !head.starts_with(b"CONNECT api.lab.example.com:6443 ") {
+                continue;
+            }
+            served.fetch_add(1, Ordering::Relaxed);
+            client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+            crate::doors::join(client, TcpStream::connect(("127.0.0.1", port)).unwrap());
+        }
+    });
+    (own, count)
+}
+
+/// As on a jump host: some servers are reached by a proxy alone, and others by none.
+fn behind_a_proxy(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let (port, served) = proxy_to(cluster.server.port);
+    let proxies =
+        |https: String, except: &str| Proxies { https: Some(https), except: except.into() };
+    let far = trusting(cluster, "https://api.lab.example.com:6443");
+    let by_proxy =
+        Vantage { proxies: proxies(format!("127.0.0.1:{port}"), "127.0.0.0/8,"), ..far.clone() };
+    let (reached, _) = live(by_proxy);
+    assert!(!reached.is_without_api(), "{:?}", reached.attempts());
+    assert!(refused(&read(&reached)).is_empty() && served.load(Ordering::Relaxed) > 0);
+    // The one that the kubeconfig names is taken whatever the environment says.
+    let named = cluster.server.folder.join("named.kubeconfig");
+    let text = fs_err::read_to_string(far.kubeconfig.as_ref().unwrap()).unwrap();
+    let proxy = format!("\"proxy-url\": \"http://127.0.0.1:{port}\", \"server\":");
+    fs_err::write(&named, text.replace("\"server\":", &proxy)).unwrap();
+    let by_name =
+        Vantage { kubeconfig: Some(named), proxies: proxies("dead:1".into(), "*"), ..far };
+    let (reached, _) = live(by_name);
+    assert!(!reached.is_without_api(), "{:?}", reached.attempts());
+    // From the command line, with a proxy that does not answer and a server that is excepted.
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+        .args(["diagnose", "--no-probe", "--output", "json", "--now", "2025-12-03T18:42:00Z"])
+        .env("KUBECONFIG", cluster.server.admin().unwrap())
+        .env("HTTPS_PROXY", format!("http://127.0.0.1:{}", free_port().unwrap()))
+        .env("NO_PROXY", ".example.com,")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The preferred version of machine.openshift.io has no machines.
+fn machines_of_an_older_version(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let groups = cluster.server.kubectl(&["get", "--raw", "/apis/machine.openshift.io"], "");
+    let groups: serde_json::Value = serde_json::from_str(&groups.unwrap()).unwrap();
+    assert_eq!(groups["preferredVersion"]["version"], "v1", "{groups:#}");
+    let (live, _) = live(cluster.vantage());
+    let (_, files) = captured(&live);
+    let folder = "capture/namespaces/openshift-machine-api/machine.openshift.io";
+    let machines = files.get(&Path::new(folder).join("machines.yaml"));
+    let machines = machines.unwrap_or_else(|| panic!("{:?}", files.keys()));
+    assert!(String::from_utf8_lossy(machines).contains("machine.openshift.io/v1beta1"));
+    let lists = whole_lists(&files);
+    for plural in ["machines", "machinesets", "machinehealthchecks"] {
+        assert!(lists.contains(&format!("machine.openshift.io/{plural}")), "{lists:?}");
+    }
+}
+
+/// Every page has been forgotten when it is asked for, with a place to go on from.
+fn a_list_that_never_ends(cluster: &mut Cluster) {
+    cluster.load(&base());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let account = through(cluster, move |path| match path.contains("/nodes?") {
+        true => {
+            count.fetch_add(1, Ordering::Relaxed);
+            Fault::Gone
+        }
+        false => Fault::None,
+    });
+    let refused = refused(&account);
+    assert!(refused.len() == 1 && refused[0].starts_with("nodes: "), "{refused:?}");
+    assert!(refused[0].contains("410"), "{refused:?}");
+    assert!(asked.load(Ordering::Relaxed) < 20, "{asked:?}");
 }
 
 fn half_the_rights(cluster: &mut Cluster) {

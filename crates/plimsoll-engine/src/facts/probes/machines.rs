@@ -11,6 +11,8 @@ use super::{Known, Map};
 
 /// A kubelet's port and ssh: every node listens on both.
 const PORTS: [u16; 2] = [10250, 22];
+/// What masters need of each other's etcd.
+const ETCD: [u16; 2] = [2379, 2380];
 /// A clock that is told less exactly is no clock.
 const ROUGHEST: f64 = 30.0;
 /// Clocks that agree.
@@ -18,6 +20,7 @@ const SAME: f64 = 60.0;
 
 pub fn derive(probes: &[Probe], known: &Known, base: &mut FactBase) {
     answers(probes, known, base);
+    etcd_ports(probes, known, base);
     clocks(probes, known, base);
 }
 
@@ -61,6 +64,40 @@ fn answers(probes: &[Probe], known: &Known, base: &mut FactBase) {
     for (node, (answers, from)) in found {
         let id = EntityId::cluster_scoped("Node", node);
         base.entities.entry(id).or_default().derive("answers", answers, from);
+    }
+}
+
+/// Ports of a master's etcd that another node gets nothing from, though the master answers it on others: who
+/// refuses has no etcd, and who says nothing at all is away.
+fn etcd_ports(probes: &[Probe], known: &Known, base: &mut FactBase) {
+    let is_of_etcd = |probe: &Probe| probe.port.is_some_and(|port| ETCD.contains(&port));
+    let answered = |probe: &Probe| matches!(probe.reach(), Some("open" | "refused" | "lost"));
+    let mut heard: BTreeMap<(&str, &str), bool> = BTreeMap::new();
+    let inside = probes.iter().filter(|probe| probe.is_inside());
+    let inside = inside.filter_map(|probe| Some((known.node(probe)?, probe)));
+    let inside: Vec<(&str, &Probe)> = inside.collect();
+    for (node, probe) in inside.iter().filter(|(_, probe)| !is_of_etcd(probe)) {
+        *heard.entry((node, &probe.vantage)).or_default() |= answered(probe);
+    }
+    let mut found: BTreeMap<&str, (Vec<String>, Vec<Evidence>)> = BTreeMap::new();
+    for (node, probe) in inside.iter().filter(|(_, probe)| is_of_etcd(probe)) {
+        let blocked = match probe.reach() {
+            _ if answered(probe) => None,
+            Some(why @ ("timed-out" | "no-route")) => Some(why),
+            _ => continue,
+        };
+        if blocked.is_some() && heard.get(&(node, probe.vantage.as_str())) != Some(&true) {
+            continue;
+        }
+        let (texts, from) = found.entry(node).or_default();
+        let vantage = probe.vantage.trim_start_matches("node/");
+        let port = probe.port.unwrap_or_default();
+        texts.extend(blocked.map(|why| format!("{port} from {vantage}: {why}")));
+        from.push(probe.at.clone());
+    }
+    for (node, (texts, from)) in found {
+        let id = EntityId::cluster_scoped("Node", node);
+        base.entities.entry(id).or_default().derive("etcdPortsBlocked", texts, from);
     }
 }
 

@@ -113,16 +113,16 @@ fn api(attempts: &[Attempt], base: &mut FactBase) {
 
 /// Addresses that more than one machine answers for.
 fn conflicts(probes: &[Probe], known: &Known, base: &mut FactBase) {
-    let mut issuers: BTreeMap<String, (Vec<String>, Vec<Evidence>)> = BTreeMap::new();
+    let mut issuers: BTreeMap<String, (BTreeMap<String, bool>, Vec<Evidence>)> = BTreeMap::new();
     let mut machines: BTreeMap<IpAddr, (Vec<String>, Vec<Evidence>)> = BTreeMap::new();
     for probe in probes {
         match &probe.found {
             Found::Issuers(seen) if !seen.is_empty() && probe.port == Some(6443) => {
                 let at = probe.address.map_or(probe.host.clone(), |address| address.to_string());
                 let (all, from) = issuers.entry(at).or_default();
-                all.extend(
-                    seen.iter().filter(|one| !all.contains(one)).cloned().collect::<Vec<_>>(),
-                );
+                for (issuer, known) in seen {
+                    *all.entry(issuer.clone()).or_default() |= known;
+                }
                 from.push(probe.at.clone());
             }
             Found::Neighbours(seen) => {
@@ -144,11 +144,15 @@ fn conflicts(probes: &[Probe], known: &Known, base: &mut FactBase) {
     let mut cited = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     for (address, (all, from)) in &issuers {
-        if all.len() > 1 {
-            said.push(format!("{address}: certificates of {}", all.join(" and of ")));
+        // An authority that is renewed has two for a while, and clients know both.
+        let strangers = all.values().filter(|known| !**known).count();
+        let own = usize::from(strangers < all.len());
+        if strangers + own > 1 {
+            let names: Vec<&str> = all.keys().map(String::as_str).collect();
+            said.push(format!("{address}: certificates of {}", names.join(" and of ")));
             cited.extend(from.iter().cloned());
         }
-        seen.extend(all.iter().cloned());
+        seen.extend(all.keys().cloned());
     }
     let cluster = base.entities.entry(EntityId::cluster()).or_default();
     let from = issuers.values().flat_map(|(_, from)| from.clone()).collect();

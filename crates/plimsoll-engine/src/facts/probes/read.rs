@@ -1,6 +1,6 @@
 //! Files below `probes/`: tolerant of what is new in them, bounded in what is taken.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use plimsoll_model::snapshot::{Gap, GapStatus};
@@ -43,8 +43,9 @@ pub enum Found {
     /// Connected, and no more was asked or came about.
     Open,
     Tls(Tls),
-    /// Issuers of the certificates of several handshakes, each once.
-    Issuers(Vec<String>),
+    /// Issuers of the certificates of several handshakes, each once, and whether clients of the cluster
+    /// know them.
+    Issuers(Vec<(String, bool)>),
     Status(i64),
     Dns {
         resolver: String,
@@ -225,11 +226,13 @@ fn found(result: &Json) -> Found {
         "open" | "no-session" => Found::Open,
         "tls" => Found::Tls(tls(result)),
         "tls-tries" => {
-            let mut issuers: Vec<String> =
-                items(result, "leaves").iter().filter_map(|leaf| text(leaf, "issuer")).collect();
-            issuers.sort();
-            issuers.dedup();
-            Found::Issuers(issuers)
+            let mut issuers: BTreeMap<String, bool> = BTreeMap::new();
+            for leaf in items(result, "leaves") {
+                if let Some(issuer) = text(leaf, "issuer") {
+                    *issuers.entry(issuer).or_default() |= is_of_known_issuer(leaf);
+                }
+            }
+            Found::Issuers(issuers.into_iter().collect())
         }
         "http" => match result.get("status").and_then(Json::as_i64) {
             Some(status) => Found::Status(status),
@@ -261,6 +264,13 @@ fn found(result: &Json) -> Found {
         },
         _ => Found::Nothing,
     }
+}
+
+/// One that has ended, or is for another name, is signed by whom it says all the same.
+fn is_of_known_issuer(leaf: &Json) -> bool {
+    let verdicts = leaf.get("trust").and_then(Json::as_object).into_iter().flatten();
+    let known = ["trusted", "expired", "not-yet-valid", "wrong-name"];
+    verdicts.filter_map(|(_, verdict)| tag(verdict)).any(|verdict| known.contains(&&*verdict))
 }
 
 fn tls(result: &Json) -> Tls {
@@ -300,7 +310,10 @@ fn said(found: &Found) -> String {
             let trust = tls.trust.iter().map(|(bundle, verdict)| format!("; {bundle}: {verdict}"));
             [whose].into_iter().chain(ended).chain(trust).collect()
         }
-        Found::Issuers(issuers) => format!("certificates issued by {}", issuers.join(" and by ")),
+        Found::Issuers(issuers) => {
+            let names: Vec<&str> = issuers.iter().map(|(issuer, _)| issuer.as_str()).collect();
+            format!("certificates issued by {}", names.join(" and by "))
+        }
         Found::Status(status) => format!("HTTP {status}"),
         Found::Dns { resolver, said, addresses } if addresses.is_empty() => {
             format!("{resolver} says {said}")

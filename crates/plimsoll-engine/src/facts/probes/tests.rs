@@ -40,6 +40,34 @@ const OPEN: &str = r#"{"is": "open"}"#;
 const SILENT: &str = r#"{"is": "unreached", "why": "timed-out"}"#;
 
 #[test]
+fn ports_of_etcd_are_told_of_masters_that_answer_otherwise() {
+    let blocked = |answers: &[String]| {
+        let answers: Vec<&str> = answers.iter().map(String::as_str).collect();
+        let (base, _) = facts(&[("c/probes/probes.json", &probes(&answers))]);
+        fact(&base, "Node", "m1", "etcdPortsBlocked").cloned()
+    };
+    let m1 = |port: u16, vantage: &str, result: &str| {
+        let mut answer = tcp(&format!("192.0.2.21:{port}"), vantage, result);
+        answer.insert_str(1, r#""address": "192.0.2.21", "#);
+        answer
+    };
+    let refused = r#"{"is": "unreached", "why": "refused"}"#;
+    let (master, outside) = ("node/m0", "workstation");
+    let kubelet = m1(10250, master, OPEN);
+    let peer = m1(2380, master, SILENT);
+    let expected = Some(vec!["2380 from m0: timed-out"].into());
+    assert_eq!(blocked(&[kubelet.clone(), peer.clone(), m1(2379, master, OPEN)]), expected);
+    assert_eq!(blocked(&[peer]), None, "it may be away");
+    assert_eq!(
+        blocked(&[kubelet.clone(), m1(2380, master, refused)]),
+        Some(Value::List(Vec::new()))
+    );
+    let from_outside = [m1(10250, outside, OPEN), m1(2380, outside, SILENT)];
+    assert_eq!(blocked(&from_outside), None, "nobody outside has to reach it");
+    assert_eq!(blocked(&[kubelet]), None);
+}
+
+#[test]
 fn the_last_word_of_a_way_counts() {
     let api = |attempts: &str| {
         let text = format!(r#"{{"schema": "plimsoll.api/v1", "attempts": [{attempts}]}}"#);

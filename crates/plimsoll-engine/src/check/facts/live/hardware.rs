@@ -13,8 +13,20 @@ const GIGABYTE: f64 = 1e9;
 /// Of one host; those beyond are counted.
 const MOST_DIFFERENCES: usize = 12;
 /// What is no hardware, and has rules of its own.
-const OTHER_ASPECTS: [&str; 5] = ["reach", "tls trust", "auth", "clock", "virtual media"];
-const BIOS: &str = "bios attribute ";
+const OTHER_ASPECTS: [&str; 10] = [
+    "reach",
+    "tls trust",
+    "auth",
+    "clock",
+    "virtual media",
+    "virtual media privilege",
+    "boot override privilege",
+    "power",
+    "boot override",
+    "inserted media",
+];
+/// Each machine may have its own.
+const SETTINGS: [&str; 2] = ["bios attribute ", "firmware "];
 
 pub fn extract(judgement: &Judgement, seen: &Seen, facts: &mut Facts) {
     let config = facts.config();
@@ -64,7 +76,8 @@ fn differences(seen: &Seen) -> BTreeMap<Option<String>, Sentences> {
         let field = |key: &str| item[key].as_str().unwrap_or_default();
         let (aspect, odd) = (field("aspect"), item["odd"].as_str());
         // Without a majority a setting may be one that each machine has of its own.
-        if OTHER_ASPECTS.contains(&aspect) || (odd.is_none() && aspect.starts_with(BIOS)) {
+        let is_setting = SETTINGS.iter().any(|setting| aspect.starts_with(setting));
+        if OTHER_ASPECTS.contains(&aspect) || (odd.is_none() && is_setting) {
             continue;
         }
         let text = match odd {
