@@ -107,8 +107,9 @@ fn hosts_of_one_name(cluster: &Cluster) {
     let folder = TempDir::new().unwrap();
     let host = |namespace: &str| {
         let port = free_port().unwrap();
+        let secret = if namespace == "hosts-a" { "none" } else { "''" };
         format!(
-            "apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: twin, namespace: {namespace}}}\nspec: {{online: true, bmc: {{address: 'redfish+http://127.0.0.1:{port}/redfish/v1/Systems/1', credentialsName: none}}}}\n---\n"
+            "apiVersion: metal3.io/v1alpha1\nkind: BareMetalHost\nmetadata: {{name: twin, namespace: {namespace}}}\nspec: {{online: true, bmc: {{address: 'redfish+http://127.0.0.1:{port}/redfish/v1/Systems/1', credentialsName: {secret}}}}}\n---\n"
         )
     };
     cluster.load(&plimsoll_lab::Tree::default());
@@ -121,4 +122,9 @@ fn hosts_of_one_name(cluster: &Cluster) {
     for file in ["capture/bmc/hosts-a_twin.json", "capture/bmc/hosts-b_twin.json"] {
         assert_eq!(files.get(file), Some(&1), "{files:#?} {told}");
     }
+    let end = ["xzOf", "c.tar.gz", "capture/plimsoll-capture-end.json"];
+    let end = Command::new("tar").args(end).current_dir(folder.path()).output().unwrap();
+    let end = String::from_utf8_lossy(&end.stdout);
+    assert!(end.contains("secret none of the BMC of twin"), "{end}");
+    assert!(end.contains("the host names no secret"), "{end}");
 }
