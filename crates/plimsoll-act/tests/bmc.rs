@@ -97,7 +97,7 @@ async fn a_machine_is_switched_off_and_on_again() {
     let after = target.look(&off).unwrap();
     assert_eq!(after.standing, Standing::Done);
     assert_ne!(after.hash, first.hash);
-    target.undo(&off).unwrap();
+    target.undo(&off, None).unwrap();
     assert_eq!(target.look(&off).unwrap().hash, first.hash);
     assert_eq!(
         changes(&server),
@@ -198,7 +198,7 @@ async fn media_are_ejected_by_action_or_by_patch() {
         assert_eq!(changes(&server).len(), 1);
         assert_eq!(changes(&server)[0].0, kind);
         assert_eq!(target.look(&eject).unwrap().standing, Standing::Done, "{kind}");
-        assert!(target.undo(&eject).is_err());
+        assert!(target.undo(&eject, None).is_err());
     }
 }
 
