@@ -145,7 +145,7 @@ const GUARDS: &[Guard] = &[
 ];
 
 /// What is asked of an undo that takes machines down. Somebody is waiting for it, and it may still be wrong now.
-const OF_AN_UNDO: [&str; 4] = ["rollout", "quorum", "one-master", "healthy-nodes"];
+const OF_AN_UNDO: [&str; 3] = ["rollout", "quorum", "one-master"];
 /// What is asked of every undo: a plan is a file, and says how it is taken back.
 const OF_EVERY_UNDO: [&str; 3] = ["object", "field", "secret"];
 

@@ -147,6 +147,8 @@ pub fn base() -> FactBase {
     for node in ["worker-1", "worker-2"] {
         let entity = base.entities.entry(EntityId::cluster_scoped("Node", node)).or_default();
         entity.set("controlPlane", false, at.clone());
+        let ready = Fact::Map([("status".to_string(), "True".into())].into());
+        entity.facts.insert("ready".into(), ready);
     }
     base
 }

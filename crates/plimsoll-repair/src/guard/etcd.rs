@@ -75,9 +75,10 @@ fn is_stranger(scene: &Scene) -> bool {
     scene.knows_all_machines() && !scene.hosts().chain(scene.all("Node")).any(is_it)
 }
 
-/// Whether the step takes anything of the control plane down, or a machine.
+/// Whether the step takes anything of the control plane down, or a machine. Workers are looked after by their pool,
+/// which drains no second one.
 pub fn takes_down(scene: &Scene) -> bool {
-    !matches!(takes(scene), Takes::Nothing)
+    !matches!(takes(scene), Takes::Nothing | Takes::Workers)
 }
 
 fn takes(scene: &Scene) -> Takes {
