@@ -114,7 +114,7 @@ async fn another_machine_at_the_same_address_is_left_alone() {
     let identity = target(&server, DELL).identity().unwrap();
     assert_eq!(identity.serial.as_deref(), Some(SERIAL));
     let target = target(&server, DELL).expecting("ANOTHER");
-    for answer in [target.act(&power(Power::Off)), target.undo(&power(Power::On))] {
+    for answer in [target.act(&power(Power::Off)), target.undo(&power(Power::On), None)] {
         let said = answer.unwrap_err();
         assert!(matches!(&said, Trouble::Stale(why) if why.contains("not ANOTHER")), "{said}");
     }

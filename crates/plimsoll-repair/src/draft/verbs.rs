@@ -292,7 +292,7 @@ mod tests {
             "target": target, "undo": {"by": "restore"}, "rehearsal": {"by": "server"},
         }))
         .unwrap();
-        assert!(rights(&step).iter().any(|right| right.verb == "delete"));
+        assert!(super::rights(&step).iter().any(|right| right.verb == "delete"));
         assert_eq!(step.reach(), 3);
     }
 
