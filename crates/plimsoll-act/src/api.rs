@@ -10,6 +10,7 @@ mod verbs;
 
 use std::path::PathBuf;
 
+use plimsoll_model::EntityId;
 use plimsoll_model::plan::{Action, Content, Object, Step, Target as Where, Undo};
 use plimsoll_repair::{applied, decision, filled_since, grounded};
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use crate::make::{self, Reads};
 use crate::target::{Kept, Sight, Standing, Target, Trouble};
 pub use lease::{Held, Lease};
-pub use rights::missing_rights;
+pub use rights::{missing_rights, own_name};
 pub use verbs::Api;
 
 /// Who the server writes down as the one who changed something.
@@ -81,7 +82,7 @@ impl Target for ApiTarget<'_> {
         Ok(keep::kept(self, step.number, object(step)?)?.is_some_and(|now| now == *kept))
     }
 
-    fn undo(&self, step: &Step) -> Result<String, Trouble> {
+    fn undo(&self, step: &Step, left: Option<&str>) -> Result<String, Trouble> {
         let object = object(step)?;
         let entity = object.entity();
         match &step.undo {
@@ -117,12 +118,23 @@ impl Target for ApiTarget<'_> {
                     let why = format!("{entity} is not the one that this plan made");
                     return Err(Trouble::Stale(why));
                 }
+                is_as_left(&entity, &now, left)?;
                 self.api.delete(object, &now, false)?;
                 Ok(format!("{entity} deleted again"))
             }
-            Undo::Restore => keep::restore(self, step, object),
+            Undo::Restore => keep::restore(self, step, object, left),
             _ => Err(Trouble::Failed(format!("{entity}: there is no way back"))),
         }
+    }
+}
+
+/// The mark of this plan stays on what somebody else changes later: only its content tells.
+fn is_as_left(entity: &EntityId, now: &Value, left: Option<&str>) -> Result<(), Trouble> {
+    match left {
+        Some(left) if decision(now, &[]) != left => {
+            Err(Trouble::Stale(format!("{entity} was changed since, and is left as it is")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -334,6 +346,20 @@ mod tests {
         let with = |spec: Value| json!({"spec": spec});
         assert!(is_as_before(&undo, &with(json!({"b": 1, "a": 1}))), "taken back already");
         assert!(!is_as_before(&undo, &with(json!({"b": 2}))));
+    }
+
+    #[test]
+    fn what_somebody_changed_since_is_not_as_it_was_left() {
+        let made = |ca: &str| {
+            json!({"kind": "Secret", "data": {"ca": ca}, "metadata": {"name": "a", "uid": "1",
+                "resourceVersion": ca, "annotations": {MARK: "0123456789ab.1"}}})
+        };
+        let left = decision(&made("bmV3"), &[]);
+        let entity = EntityId::cluster_scoped("Secret", "a");
+        let is = |now: &Value, left: Option<&str>| is_as_left(&entity, now, left).is_ok();
+        assert!(is(&made("bmV3"), Some(&left)));
+        assert!(!is(&made("bmV3ZXI="), Some(&left)), "the mark of the plan is still on it");
+        assert!(is(&made("bmV3ZXI="), None), "nobody wrote down what was left");
     }
 
     #[test]

@@ -137,7 +137,7 @@ impl Target for ApproveTarget<'_> {
         }
     }
 
-    fn undo(&self, _: &Step) -> Result<String, Trouble> {
+    fn undo(&self, _: &Step, _: Option<&str>) -> Result<String, Trouble> {
         Err(Trouble::Failed("an approval cannot be taken back".into()))
     }
 }
@@ -178,8 +178,8 @@ fn trouble(refusal: Refusal) -> Trouble {
     match refusal.code {
         Some(409) => Trouble::Stale(why),
         Some(401 | 403) => Trouble::Refused(why),
-        Some(400..=499) => Trouble::Failed(why),
-        _ => Trouble::Lost(why),
+        None | Some(429 | 500..=599) => Trouble::Lost(why),
+        Some(_) => Trouble::Failed(why),
     }
 }
 

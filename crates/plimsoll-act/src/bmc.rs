@@ -211,7 +211,7 @@ impl Target for BmcTarget {
         }
     }
 
-    fn undo(&self, step: &Step) -> Result<String, Trouble> {
+    fn undo(&self, step: &Step, _: Option<&str>) -> Result<String, Trouble> {
         match &step.action {
             Action::Power { to } => self.switch(opposite(*to)),
             Action::EjectMedia => {

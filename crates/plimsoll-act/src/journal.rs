@@ -111,7 +111,7 @@ mod tests {
 
     fn journal(folder: &Path) -> Journal {
         let mut journal = Journal::create(folder, || Time::UNIX_EPOCH).unwrap();
-        journal.append(Event::Began { plan: "p".into(), by: "t".into() }).unwrap();
+        journal.append(Event::Began { plan: "p".into(), by: "t".into(), before: None }).unwrap();
         journal.append(Event::Intends { step: 1, before: "b".into() }).unwrap();
         journal.append(Event::Ended { outcome: Outcome::Stopped, says: "stopped".into() }).unwrap();
         journal

@@ -16,7 +16,7 @@ pub mod smoke;
 mod target;
 mod transaction;
 
-pub use api::{Api, ApiTarget, Held, Lease, MANAGER, missing_rights};
+pub use api::{Api, ApiTarget, Held, Lease, MANAGER, missing_rights, own_name};
 pub use approve::ApproveTarget;
 pub use ask::Refusal;
 pub use bmc::{BmcTarget, Identity, bmc_of_cluster};

@@ -277,7 +277,7 @@ impl Target for NodeTarget<'_> {
         }
     }
 
-    fn undo(&self, step: &Step) -> Result<String, Trouble> {
+    fn undo(&self, step: &Step, _: Option<&str>) -> Result<String, Trouble> {
         match &step.action {
             Action::WriteFile { path, content, .. } => {
                 plain_path(path, false)?;

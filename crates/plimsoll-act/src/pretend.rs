@@ -165,8 +165,15 @@ impl Target for Pretend {
         Ok("done".into())
     }
 
-    fn undo(&self, step: &Step) -> Result<String, Trouble> {
+    fn undo(&self, step: &Step, left: Option<&str>) -> Result<String, Trouble> {
         let mut things = self.things();
+        if let (Where::Api(object), Undo::Delete | Undo::Restore, Some(left)) =
+            (&step.target, &step.undo, left)
+            && let Some(now) = things.objects.get(&object.entity())
+            && decision(now, &[]) != left
+        {
+            return Err(Trouble::Stale(format!("{} was changed since", object.entity())));
+        }
         match (&step.target, &step.undo) {
             (Where::Api(object), Undo::Patch { operations }) => {
                 let entity = object.entity();

@@ -70,8 +70,9 @@ pub trait Target {
         Ok(true)
     }
 
-    /// Takes it back, unless somebody else changed it since.
-    fn undo(&self, step: &Step) -> Result<String, Trouble>;
+    /// Takes it back, unless somebody else changed it since. `left` is the hash of what the step left behind, as
+    /// [`Target::look`] told it then, where it was written down.
+    fn undo(&self, step: &Step, left: Option<&str>) -> Result<String, Trouble>;
 }
 
 /// Who does which step.

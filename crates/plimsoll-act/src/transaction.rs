@@ -1,22 +1,24 @@
 //! One plan, carried out, gone on with, or taken back. What happens is decided by the journal and by
 //! what the targets show, never by what this process remembers.
 
+mod ending;
 mod glass;
 mod history;
+mod step;
 mod undo;
 
 use std::time::{Duration, Instant};
 
 use plimsoll_model::diagnosis::StateRef;
-use plimsoll_model::plan::{Action, Condition, Plan, Step, TYPED_FROM, Target as Where};
-use plimsoll_model::session::{Entry, Event, Outcome};
-use plimsoll_model::{Diagnosis, EntityId, FactBase};
+use plimsoll_model::plan::{Action, Condition, Plan, Step, Target as Where};
+use plimsoll_model::session::{Baseline, Event, Outcome};
+use plimsoll_model::{Diagnosis, EntityId, FactBase, Value};
 use plimsoll_repair::guard::{self, Scene};
-use plimsoll_repair::{Answer, Judged, holds, judge};
+use plimsoll_repair::{Answer, baseline, holds};
 
 use crate::journal::{Log, Unwritable};
-use crate::target::{Standing, Targets, Trouble};
-use history::{OfStep, Progress};
+use crate::target::{Targets, Trouble};
+use history::Progress;
 
 const WEBHOOKS: &str = "WebhookConfiguration";
 
@@ -49,15 +51,20 @@ pub trait Consent {
 
 /// One writer at a time.
 pub trait Turn {
-    /// Who took it over meanwhile. Asked before every step and while it waits.
-    fn taken_by_another(&self) -> Option<String>;
+    /// Why it is not ours any more. Asked before every step and while it waits.
+    fn lost(&self) -> Option<String>;
+
+    /// The same, asked right now of whoever gives it: before every act.
+    fn lost_by_now(&self) -> Option<String> {
+        self.lost()
+    }
 }
 
 /// Nobody else can be there.
 pub struct Alone;
 
 impl Turn for Alone {
-    fn taken_by_another(&self) -> Option<String> {
+    fn lost(&self) -> Option<String> {
         None
     }
 }
@@ -105,6 +112,8 @@ pub struct Transaction<'t> {
     pub log: &'t mut dyn Log,
     pub pace: Pace,
     pub break_glass: bool,
+    /// What is on its way back goes forward again.
+    pub again: bool,
     /// Who does it, for the record.
     pub by: String,
 }
@@ -126,44 +135,86 @@ impl From<Unwritable> for Halt {
 }
 
 impl Transaction<'_> {
-    /// From the beginning, or from where the journal ends.
+    /// From the beginning, or from where the journal ends: forward, or back if that is where it was going.
     pub fn apply(&mut self) -> Result<Ended, Unwritable> {
         let progress = Progress::of(self.log.entries());
-        let fresh = !progress.began;
         if self.is_over_time() {
             self.consent.hears("its time is over; taking it back");
             return self.roll_back();
         }
+        if progress.goes_back && !self.again {
+            self.consent.hears("it was being taken back; going on with that");
+            return self.roll_back();
+        }
         self.consent.hears("diagnosing again: is the plan still true?");
-        let before = match self.world.look() {
+        let look = match self.look() {
             Ok(look) => look,
             Err(why) => return Ok(Ended::Stale(format!("the cluster cannot be read: {why}"))),
         };
-        // What a break-glass is seen by is a fault of its own, and expected.
-        let is_broken = self.plan.break_glass_minutes.is_some() && progress.touched();
-        if let Some(why) = self.stale(&before.diagnosis, &progress).filter(|_| !is_broken) {
-            return Ok(Ended::Stale(why));
+        // What an earlier life of this session broke is new, however long it has been there.
+        let first = self.first_baseline();
+        let before = first.unwrap_or_else(|| baseline(&look.diagnosis, self.plan));
+        if let Some(why) = self.stale(&look.diagnosis, &progress) {
+            return match progress.touched() {
+                true => self.stopped(Halt::Stale(progress.next(self.plan), why), &before),
+                false => Ok(Ended::Stale(why)),
+            };
         }
-        if fresh {
-            let refusals = self.refusals_of_all(&before);
+        if !progress.began {
+            let refusals = self.refusals_of_all(&look);
             if !refusals.is_empty() {
                 return Ok(Ended::Refused(refusals));
             }
-            let by = self.by.clone();
-            self.log.append(Event::Began { plan: self.plan.digest.clone(), by })?;
+            let (plan, by) = (self.plan.digest.clone(), self.by.clone());
+            self.log.append(Event::Began { plan, by, before: Some(before.clone()) })?;
         }
-        let halt = self.steps(&before);
-        match halt {
+        match self.steps() {
             Ok(()) if self.plan.break_glass_minutes.is_some() => self.hold_for_its_time(),
-            Ok(()) => self.verify(&before.diagnosis),
+            Ok(()) => self.verify(&before),
             Err(Halt::Unwritable(error)) => Err(error),
-            Err(halt) => self.stopped(halt, &before.diagnosis),
+            Err(halt) => self.stopped(halt, &before),
+        }
+    }
+
+    /// As it was when the session began.
+    fn first_baseline(&self) -> Option<Baseline> {
+        self.log.entries().iter().find_map(|entry| match &entry.event {
+            Event::Began { before, .. } => before.clone(),
+            _ => None,
+        })
+    }
+
+    /// Everything, of the cluster that the plan is for.
+    fn look(&self) -> Result<Look, String> {
+        let look = self.world.look()?;
+        self.is_of_this_cluster(&look.base).map(|()| look)
+    }
+
+    fn glance(&self) -> Result<FactBase, String> {
+        let base = self.world.glance()?;
+        self.is_of_this_cluster(&base).map(|()| base)
+    }
+
+    /// Whoever reads may find another way in than whoever writes. What cannot be told is no yes.
+    fn is_of_this_cluster(&self, base: &FactBase) -> Result<(), String> {
+        let Some(known) = &self.plan.cluster.id else { return Ok(()) };
+        let cluster = base.entities.get(&EntityId::cluster());
+        match cluster.and_then(|cluster| cluster.facts.get("id")).and_then(Value::text) {
+            Some(now) if now == known => Ok(()),
+            Some(now) => {
+                Err(format!("what was read is cluster {now}, and the plan is for {known}"))
+            }
+            None => Err(format!("it cannot be told whether what was read is cluster {known}")),
         }
     }
 
     /// The plan was made for other roots than there are.
     fn stale(&self, now: &Diagnosis, progress: &Progress) -> Option<String> {
         use plimsoll_model::diagnosis::{Confidence, Status};
+        // What a break-glass is seen by is a fault of its own, and expected.
+        if self.plan.break_glass_minutes.is_some() && progress.touched() {
+            return None;
+        }
         let root = &self.plan.root;
         let is_it =
             |id: &str, entity: &plimsoll_model::EntityId| id == root.id && *entity == root.entity;
@@ -185,22 +236,26 @@ impl Transaction<'_> {
     }
 
     /// A pool that this plan paused is no other fault, nor is the second request of a kubelet whose first one it
-    /// approved: it is what is gone on with.
+    /// approved, nor a certificate whose authority it made anew: it is what is gone on with. Once anything is
+    /// done, whatever the plan touches is between two states until its end.
     fn is_left_half_way(&self, entity: &EntityId, progress: &Progress) -> bool {
-        self.plan.steps.iter().any(|step| {
-            let OfStep { intends, did, .. } = progress.step(step.number);
-            let is_its_own = match (&step.action, &step.target) {
-                (Action::Approve { .. }, _) => entity.kind == "CertificateSigningRequest",
-                (_, Where::Api(object)) => {
-                    // Both kinds of webhook configurations are known by one name.
-                    let is_of_kind = object.kind == entity.kind
-                        || (object.kind.ends_with(WEBHOOKS) && entity.kind == WEBHOOKS);
-                    is_of_kind && object.name == entity.name
-                }
-                _ => false,
-            };
-            (intends || did) && is_its_own
-        })
+        let is_machine = |name: &str| {
+            ["Node", "BareMetalHost"].contains(&entity.kind.as_str()) && entity.name == name
+        };
+        let is_its_own = |step: &Step| match (&step.action, &step.target) {
+            (Action::Approve { .. }, _) => entity.kind == "CertificateSigningRequest",
+            (_, Where::Api(object)) => {
+                // Both kinds of webhook configurations are known by one name.
+                let is_of_kind = object.kind == entity.kind
+                    || (object.kind.ends_with(WEBHOOKS) && entity.kind == WEBHOOKS);
+                is_of_kind && object.name == entity.name
+            }
+            (_, Where::Node { name }) => is_machine(name),
+            (_, Where::Bmc { host, .. }) => is_machine(host),
+            _ => false,
+        };
+        let is_touched = || self.plan.steps.iter().any(is_its_own);
+        progress.touched() && (*entity == self.plan.root.entity || is_touched())
     }
 
     /// Before anything is done: what speaks against any step as things are now.
@@ -227,7 +282,9 @@ impl Transaction<'_> {
         guard::refusals(&scene).into_iter().map(shown).collect()
     }
 
-    fn steps(&mut self, before: &Look) -> Result<(), Halt> {
+    fn steps(&mut self) -> Result<(), Halt> {
+        // Whoever goes on with it may be somebody else, and types the names again.
+        let life = self.log.entries().len();
         for step in &self.plan.steps {
             let progress = Progress::of(self.log.entries()).step(step.number);
             if progress.holds || progress.skipped {
@@ -235,7 +292,7 @@ impl Transaction<'_> {
             }
             self.may_go_on(step.number)?;
             if !progress.did {
-                self.step(step, &before.diagnosis, progress.intends)?;
+                self.step(step, progress.intends, life)?;
             }
             if Progress::of(self.log.entries()).step(step.number).skipped {
                 continue;
@@ -244,97 +301,6 @@ impl Transaction<'_> {
             self.log.append(Event::Holds { step: step.number })?;
         }
         Ok(())
-    }
-
-    /// One step: everything that comes before it is done, and then it.
-    fn step(&mut self, step: &Step, diagnosis: &Diagnosis, intended: bool) -> Result<(), Halt> {
-        let number = step.number;
-        let told = format!("step {number} of {}: {}", self.plan.steps.len(), step.title);
-        self.consent.hears(&told);
-        if !step.unless.is_empty() {
-            let base = self.world.glance().map_err(|why| Halt::Failed(number, why))?;
-            if unmet(&base, &step.unless).is_empty() {
-                let says = "not needed any more".to_string();
-                return Ok(self.log.append(Event::Skipped { step: number, says })?);
-            }
-        }
-        match &step.action {
-            Action::Wait => return Ok(()),
-            Action::Hand { .. } => {
-                self.log.append(Event::Intends { step: number, before: String::new() })?;
-                return match self.consent.did(step) {
-                    true => {
-                        let says = "done by hand".to_string();
-                        Ok(self.log.append(Event::Did {
-                            step: number,
-                            after: String::new(),
-                            says,
-                        })?)
-                    }
-                    false => Err(Halt::Failed(number, "it was not done by hand".into())),
-                };
-            }
-            _ => {}
-        }
-        let target = self.targets.of(step).map_err(|trouble| halt(number, trouble))?;
-        let sight = target.look(step).map_err(|trouble| halt(number, trouble))?;
-        match (&sight.standing, intended) {
-            // It was done, and the line that says so was not written any more.
-            (Standing::Done, true) => {
-                let event = Event::Found { step: number, after: sight.hash };
-                return Ok(self.log.append(event)?);
-            }
-            (Standing::Done, false) => {
-                let why = "it is done already, and not by this plan".to_string();
-                return Err(Halt::Stale(number, why));
-            }
-            (Standing::Elsewhere(why), _) => return Err(Halt::Stale(number, why.clone())),
-            (Standing::Ahead, _) => {}
-        }
-        let base = self.world.glance().map_err(|why| Halt::Failed(number, why))?;
-        let refused = self.refusals(step, &base, Some(diagnosis), sight.object.as_ref());
-        let unmet = unmet(&base, &step.require);
-        let why: Vec<String> = refused.into_iter().chain(unmet).collect();
-        if !why.is_empty() {
-            return Err(Halt::Refused(number, why));
-        }
-        target.rehearse(step).map_err(|trouble| halt(number, trouble))?;
-        if step.blast >= TYPED_FROM {
-            let mut name = touched_name(step, self.plan);
-            if self.plan.break_glass_minutes.is_some() {
-                name = format!("break-glass {name}");
-            }
-            let is_it = |entry: &Entry| match &entry.event {
-                Event::Confirmed { name: known, .. } => *known == name,
-                _ => false,
-            };
-            // One name is typed once a session.
-            if !self.log.entries().iter().any(is_it) {
-                if !self.consent.names(step, &name) {
-                    let why = format!("nobody typed '{name}'");
-                    return Err(Halt::Refused(number, vec![why]));
-                }
-                self.log.append(Event::Confirmed { step: number, name })?;
-            }
-        }
-        // Somebody may have thought about the name for long.
-        self.may_go_on(number)?;
-        for kept in target.keep(step).map_err(|trouble| halt(number, trouble))? {
-            let event = Event::Kept { step: number, place: kept.place, sha256: kept.sha256 };
-            self.log.append(event)?;
-        }
-        self.log.append(Event::Intends { step: number, before: sight.hash })?;
-        match target.act(step) {
-            Ok(says) => {
-                let after = target.look(step).map(|sight| sight.hash).unwrap_or_default();
-                Ok(self.log.append(Event::Did { step: number, after, says })?)
-            }
-            Err(trouble) => {
-                let why = trouble.to_string();
-                self.log.append(Event::Failed { step: number, why })?;
-                Err(halt(number, trouble))
-            }
-        }
     }
 
     /// What the step is for has to come true in its time.
@@ -347,7 +313,7 @@ impl Transaction<'_> {
         let end = Instant::now() + self.pace.minute.saturating_mul(minutes);
         loop {
             // A cluster that is restarting may not answer for a while.
-            let unmet = match self.world.glance() {
+            let unmet = match self.glance() {
                 Ok(base) => unmet(&base, &step.expect),
                 Err(why) => vec![why],
             };
@@ -373,120 +339,7 @@ impl Transaction<'_> {
         if self.consent.wants_to_stop() {
             return Some("stopped by you".into());
         }
-        let who: String = self.turn.taken_by_another()?.chars().take(12).collect();
-        Some(format!("another session took over: {who}"))
-    }
-
-    /// After the last step: well, and well for a while.
-    fn verify(&mut self, before: &Diagnosis) -> Result<Ended, Unwritable> {
-        let end = Instant::now() + self.pace.settle;
-        // One that is well and ill by turns comes to an end as well.
-        let last = end + self.pace.dwell.saturating_mul(2);
-        let mut well_since: Option<Instant> = None;
-        let mut bad_in_a_row = 0;
-        loop {
-            let judged = self.judged(before);
-            match judged.outcome {
-                Outcome::Fixed => {
-                    let since = *well_since.get_or_insert_with(Instant::now);
-                    if since.elapsed() >= self.pace.dwell {
-                        return self.ended(Outcome::Fixed, judged.says);
-                    }
-                    self.consent.hears("well; waiting to see that it stays so");
-                }
-                _ => well_since = None,
-            }
-            bad_in_a_row = if judged.outcome == Outcome::Worse { bad_in_a_row + 1 } else { 0 };
-            let now = Instant::now();
-            let over = now >= last || (now >= end && well_since.is_none());
-            match judged.outcome {
-                // Rollouts pass through states that look bad; what stays so is.
-                Outcome::Worse if over && bad_in_a_row > 1 => {
-                    return self.roll_back_from(&judged.says);
-                }
-                Outcome::Improved | Outcome::Unchanged if over => {
-                    return self.ended(judged.outcome, judged.says);
-                }
-                Outcome::Stopped if over => return self.ended(Outcome::Stopped, judged.says),
-                Outcome::Fixed if over => {
-                    let says = "it is well, and does not stay so".to_string();
-                    return self.ended(Outcome::Improved, says);
-                }
-                Outcome::Fixed => {}
-                _ => self.consent.hears(&format!("not yet: {}", judged.says)),
-            }
-            if let Some(why) = self.told_to_end() {
-                return self.ended(Outcome::Stopped, format!("{why}; {}", judged.says));
-            }
-            std::thread::sleep(self.pace.poll);
-        }
-    }
-
-    /// A look after the last step. What cannot be seen is neither well nor worse.
-    fn judged(&self, before: &Diagnosis) -> Judged {
-        let unknown = |says: String| Judged { outcome: Outcome::Stopped, says };
-        let root = &self.plan.root;
-        let look = match self.world.look() {
-            Ok(look) => look,
-            Err(why) => return unknown(format!("the cluster cannot be read: {why}")),
-        };
-        let judged = judge(before, &look.diagnosis, self.plan);
-        match judged.outcome == Outcome::Fixed && !self.world.would_show(&look.base, root) {
-            true => unknown(format!("{} ({}) cannot be told any more", root.id, root.entity)),
-            false => judged,
-        }
-    }
-
-    fn ended(&mut self, outcome: Outcome, says: String) -> Result<Ended, Unwritable> {
-        self.log.append(Event::Ended { outcome, says: says.clone() })?;
-        Ok(Ended::With(outcome, says))
-    }
-
-    /// A step did not go. Is anything worse than before?
-    fn stopped(&mut self, halt: Halt, before: &Diagnosis) -> Result<Ended, Unwritable> {
-        let touched = Progress::of(self.log.entries()).touched();
-        let told_to_end = matches!(halt, Halt::Ended(..)) || self.consent.wants_to_stop();
-        let (number, ended, why) = match halt {
-            Halt::Stale(number, why) => (number, Some(Ended::Stale(why.clone())), vec![why]),
-            Halt::Refused(number, why) => (number, Some(Ended::Refused(why.clone())), why),
-            Halt::Failed(number, why) | Halt::Ended(number, why) => (number, None, vec![why]),
-            Halt::Unwritable(error) => return Err(error),
-        };
-        let says = format!("step {number}: {}", why.join("; "));
-        if ended.is_some() {
-            self.log.append(Event::Refused { step: number, why })?;
-        }
-        if !touched {
-            self.log.append(Event::Ended { outcome: Outcome::Untouched, says: says.clone() })?;
-            return Ok(ended.unwrap_or(Ended::With(Outcome::Untouched, says)));
-        }
-        // A rule that is broken does not stay so because a step went wrong.
-        if self.plan.break_glass_minutes.is_some() && !told_to_end {
-            self.consent.hears(&format!("{says}; taking it back"));
-            return self.roll_back();
-        }
-        let worse = |look: Result<Look, String>| match look {
-            Ok(look) => {
-                let judged = judge(before, &look.diagnosis, self.plan);
-                (judged.outcome == Outcome::Worse).then_some(judged.says)
-            }
-            Err(_) => None,
-        };
-        // Who stops it wants nothing more to be changed. And once may be chance.
-        if !told_to_end && worse(self.world.look()).is_some() {
-            std::thread::sleep(self.pace.poll);
-            if let Some(why) = worse(self.world.look()) {
-                return self.roll_back_from(&format!("{says}; {why}"));
-            }
-        }
-        self.log.append(Event::Ended { outcome: Outcome::Stopped, says: says.clone() })?;
-        Ok(ended.unwrap_or(Ended::With(Outcome::Stopped, says)))
-    }
-
-    fn roll_back_from(&mut self, why: &str) -> Result<Ended, Unwritable> {
-        self.log.append(Event::Ended { outcome: Outcome::Worse, says: why.into() })?;
-        self.consent.hears(&format!("it got worse ({why}); taking it back"));
-        self.roll_back()
+        self.turn.lost()
     }
 }
 
@@ -508,14 +361,4 @@ fn unmet(base: &FactBase, conditions: &[Condition]) -> Vec<String> {
         }
     });
     unmet.collect()
-}
-
-/// What a person types to go on.
-fn touched_name(step: &Step, plan: &Plan) -> String {
-    match &step.target {
-        Where::Api(object) => object.name.clone(),
-        Where::Node { name } => name.clone(),
-        Where::Bmc { host, .. } => host.clone(),
-        Where::Nothing => plan.root.entity.name.clone(),
-    }
 }

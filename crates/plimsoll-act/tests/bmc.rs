@@ -97,7 +97,7 @@ async fn a_machine_is_switched_off_and_on_again() {
     let after = target.look(&off).unwrap();
     assert_eq!(after.standing, Standing::Done);
     assert_ne!(after.hash, first.hash);
-    target.undo(&off).unwrap();
+    target.undo(&off, None).unwrap();
     assert_eq!(target.look(&off).unwrap().hash, first.hash);
     assert_eq!(
         changes(&server),
@@ -114,7 +114,7 @@ async fn another_machine_at_the_same_address_is_left_alone() {
     let identity = target(&server, DELL).identity().unwrap();
     assert_eq!(identity.serial.as_deref(), Some(SERIAL));
     let target = target(&server, DELL).expecting("ANOTHER");
-    for answer in [target.act(&power(Power::Off)), target.undo(&power(Power::On))] {
+    for answer in [target.act(&power(Power::Off)), target.undo(&power(Power::On), None)] {
         let said = answer.unwrap_err();
         assert!(matches!(&said, Trouble::Stale(why) if why.contains("not ANOTHER")), "{said}");
     }
@@ -198,7 +198,7 @@ async fn media_are_ejected_by_action_or_by_patch() {
         assert_eq!(changes(&server).len(), 1);
         assert_eq!(changes(&server)[0].0, kind);
         assert_eq!(target.look(&eject).unwrap().standing, Standing::Done, "{kind}");
-        assert!(target.undo(&eject).is_err());
+        assert!(target.undo(&eject, None).is_err());
     }
 }
 

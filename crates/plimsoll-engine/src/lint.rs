@@ -70,9 +70,45 @@ pub fn problems(pack: &Pack, files: &[PackFile], commands: &[&str]) -> Vec<LoadE
             }));
         }
     }
+    for file in files.iter().filter(|file| file.path.ends_with("repair.yaml")) {
+        for (line, text) in (1..).zip(file.text.lines()) {
+            found.extend(secret_for_all(text).map(|(column, message)| LoadError {
+                path: file.path.clone(),
+                line,
+                column,
+                message,
+            }));
+        }
+    }
     found.sort();
     found.dedup();
     found
+}
+
+/// Where a command writes a Secret into a file that others than its owner may read, by column.
+fn secret_for_all(line: &str) -> Option<(u32, String)> {
+    let (before, rest) = line.split_once(" get secret")?;
+    let is_written = ["-o yaml >", "-o json >"].iter().any(|end| rest.contains(end));
+    let column = u32::try_from(before.chars().count() + 2).unwrap_or(1);
+    let message = "a Secret is written into a file that others can read: 'umask 077;' before it";
+    (is_written && !before.contains("umask 077")).then(|| (column, message.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_not_written_for_everybody() {
+        let told = |line: &str| secret_for_all(line).is_some();
+        assert!(told(r#"- "oc -n a get secret b -o yaml > b.yaml""#));
+        assert!(told(r#"- "oc -n a get secret,configmap -o yaml > b.yaml""#));
+        assert!(!told(r#"- "umask 077; oc -n a get secret b -o yaml > b.yaml""#));
+        assert!(!told(
+            r#"- "oc -n a get secret b -o jsonpath='{.data.tls\.crt}' | base64 -d > b.crt""#
+        ));
+        assert!(!told(r#"- "oc -n a get configmap b -o yaml > b.yaml""#));
+    }
 }
 
 /// Where a line sends people to a command or a source that there is not, by column.

@@ -31,32 +31,51 @@ pub struct Maker {
     pub name: &'static str,
     /// Where it may be written: `Kind/namespace/name` or a file of a node; `*` at its end is any rest.
     pub place: &'static str,
+    /// Objects that it is made of; in braces, inputs of the step.
+    pub reads: &'static [&'static str],
 }
+
+const MCS_CA: &str = "Secret/openshift-machine-config-operator/machine-config-server-ca";
+const MCS_TLS: &str = "Secret/openshift-machine-config-operator/machine-config-server-tls";
+const ROOT_CA: &str = "ConfigMap/kube-system/root-ca";
+const INFRASTRUCTURE: &str = "Infrastructure/cluster";
 
 /// Sorted by name.
 pub const MAKERS: &[Maker] = &[
-    Maker { name: "bootstrap-kubeconfig", place: "/etc/kubernetes/kubeconfig" },
-    Maker { name: "chrony-machine-config", place: "MachineConfig/*" },
-    Maker { name: LOCALHOST_MAKER, place: "/var/lib/kubelet/kubeconfig" },
-    Maker { name: "machine-config-of-node", place: "MachineConfig/rendered-*" },
+    Maker {
+        name: "bootstrap-kubeconfig",
+        place: "/etc/kubernetes/kubeconfig",
+        reads: &[
+            INFRASTRUCTURE,
+            "Secret/openshift-machine-config-operator/node-bootstrapper-token",
+            "ConfigMap/openshift-kube-controller-manager/serviceaccount-ca",
+        ],
+    },
+    Maker { name: "chrony-machine-config", place: "MachineConfig/*", reads: &[] },
+    Maker { name: LOCALHOST_MAKER, place: "/var/lib/kubelet/kubeconfig", reads: &[] },
+    Maker {
+        name: "machine-config-of-node",
+        place: "MachineConfig/rendered-*",
+        reads: &["MachineConfigPool/{pool}"],
+    },
     Maker {
         name: "mcs-ca-configmap",
         place: "ConfigMap/openshift-machine-config-operator/machine-config-server-ca",
+        reads: &[MCS_CA, "ConfigMap/openshift-machine-config-operator/machine-config-server-ca"],
     },
-    Maker {
-        name: "mcs-ca-secret",
-        place: "Secret/openshift-machine-config-operator/machine-config-server-ca",
-    },
-    Maker { name: "mcs-root-ca-configmap", place: "ConfigMap/kube-system/root-ca" },
-    Maker {
-        name: "mcs-tls-secret",
-        place: "Secret/openshift-machine-config-operator/machine-config-server-tls",
-    },
+    Maker { name: "mcs-ca-secret", place: MCS_CA, reads: &[] },
+    Maker { name: "mcs-root-ca-configmap", place: ROOT_CA, reads: &[MCS_CA, ROOT_CA] },
+    Maker { name: "mcs-tls-secret", place: MCS_TLS, reads: &[INFRASTRUCTURE, MCS_CA, MCS_TLS] },
     Maker {
         name: "mcs-tls-secret-from-backup",
-        place: "Secret/openshift-machine-config-operator/machine-config-server-tls",
+        place: MCS_TLS,
+        reads: &[INFRASTRUCTURE, MCS_CA, ROOT_CA],
     },
-    Maker { name: "pointer-ignition", place: "Secret/openshift-machine-api/*" },
+    Maker {
+        name: "pointer-ignition",
+        place: "Secret/openshift-machine-api/*",
+        reads: &["Secret/openshift-machine-api/{secret}", MCS_CA, ROOT_CA],
+    },
 ];
 
 impl Maker {
@@ -320,6 +339,89 @@ pub enum Undo {
     Nothing { because: String },
     /// It cannot be taken back.
     Impossible { because: String },
+}
+
+impl Action {
+    /// As packs and plans call it.
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Action::Patch { .. } => "patch",
+            Action::Create { .. } => "create",
+            Action::Fill { .. } => "fill",
+            Action::Delete => "delete",
+            Action::Approve { .. } => "approve",
+            Action::WriteFile { .. } => "write-file",
+            Action::Retire { .. } => "retire",
+            Action::Unit { .. } => "unit",
+            Action::Power { .. } => "power",
+            Action::EjectMedia => "eject-media",
+            Action::Wait => "wait",
+            Action::Hand { .. } => "hand",
+        }
+    }
+
+    /// Whether it is done by a program.
+    pub fn acts(&self) -> bool {
+        !matches!(self, Action::Hand { .. } | Action::Wait)
+    }
+}
+
+/// How far a verb reaches at least, on a thing of this kind. Who writes a pack or a plan may call a step more
+/// dangerous than its verb is, never less.
+pub fn least_blast(verb: &str, kind: &str) -> u8 {
+    match (verb, kind) {
+        ("hand" | "wait", _) => 0,
+        ("approve", _) => 1,
+        // What is made again, or ends by itself.
+        ("delete", "Pod" | "CertificateSigningRequest") => 1,
+        ("patch" | "create" | "fill" | "eject-media", _) => 2,
+        // Of anything else, and of a verb or a kind that nobody knows, it is felt.
+        _ => 3,
+    }
+}
+
+impl Step {
+    /// How far it reaches, whatever the plan says of it.
+    pub fn reach(&self) -> u8 {
+        let kind = match &self.target {
+            Target::Api(object) => object.kind.as_str(),
+            _ => "",
+        };
+        self.blast.max(least_blast(self.action.verb(), kind))
+    }
+
+    /// Whether somebody types the name of what it touches: it is felt, cannot be taken back, or cannot be tried
+    /// out first.
+    pub fn is_typed(&self) -> bool {
+        let is_final = matches!(self.undo, Undo::Impossible { .. });
+        let is_untried = matches!(self.rehearsal, Rehearsal::Impossible { .. });
+        match &self.action {
+            Action::Hand { .. } | Action::Wait => false,
+            _ => self.reach() >= TYPED_FROM || is_final || is_untried,
+        }
+    }
+
+    /// Whether machines reboot for it, and again when it is taken back. A rendered config that no pool names is
+    /// only a record.
+    pub fn reboots(&self) -> bool {
+        let Target::Api(object) = &self.target else { return false };
+        let place = (object.namespace.as_deref(), object.name.as_str());
+        match object.kind.as_str() {
+            "MachineConfig" => !object.name.starts_with("rendered-"),
+            "ConfigMap" => place == (Some("kube-system"), "root-ca"),
+            _ => false,
+        }
+    }
+
+    /// How it is taken back, in words; `None` where there is nothing to take back.
+    pub fn undo_told(&self) -> Option<String> {
+        let told = self.undo.told()?;
+        let is_final = matches!(self.undo, Undo::Impossible { .. });
+        Some(match self.reboots() && !is_final {
+            true => format!("{told}; machines reboot again for it, and it asks first"),
+            false => told,
+        })
+    }
 }
 
 impl Undo {

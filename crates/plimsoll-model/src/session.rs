@@ -1,5 +1,7 @@
 //! What was done: the journal of a repair and what became of it, `plimsoll.session/v1`.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +31,9 @@ pub enum Event {
     Began {
         plan: String,
         by: String,
+        /// What was wrong before the first step, in whichever life of the session it is asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<Baseline>,
     },
     /// Somebody typed the name of what is touched.
     Confirmed {
@@ -89,6 +94,19 @@ pub enum Event {
         outcome: Outcome,
         says: String,
     },
+}
+
+/// What was wrong when a session began: what is wrong beside it later is new.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Baseline {
+    /// Roots that were more than suspected.
+    pub roots: BTreeSet<StateRef>,
+    /// Everything that was active and no mere note.
+    pub active: BTreeSet<StateRef>,
+    /// What the root of the plan explained.
+    pub explained: BTreeSet<StateRef>,
+    /// Whether anything could be proven.
+    pub provable: bool,
 }
 
 #[derive(

@@ -16,10 +16,11 @@ use plimsoll_engine::pack::RepairRule;
 use plimsoll_model::FactBase;
 use plimsoll_model::diagnosis::{Diagnosis, Repair, Root, StateRef};
 use plimsoll_model::plan::{
-    Action, Hindrance, PLAN_SCHEMA, Plan, Reason, Step, Target, Verification,
+    Action, Hindrance, PLAN_SCHEMA, Plan, Reason, Step, Target, Undo, Verification,
 };
 
 pub use asked::asks;
+pub use verbs::rights;
 pub(crate) use verbs::{permissions, undo};
 pub use verdicts::with_verdicts;
 use writer::{Drafted, Writer};
@@ -145,6 +146,21 @@ pub fn draft_named(
     }
 }
 
+/// What a plan says of itself that its repair does not: a plan is a file, and lets itself do more by it.
+pub fn claims_too_much(pack: &Pack, plan: &Plan) -> Option<String> {
+    let rule = pack.repair(&plan.repair);
+    let during_rollout = rule.is_some_and(|rule| rule.during_rollout);
+    let minutes = rule.and_then(|rule| rule.break_glass);
+    if plan.during_rollout && !during_rollout {
+        let why = "the plan says that it may be done during a rollout";
+        return Some(format!("{why}, and repair '{}' does not", plan.repair));
+    }
+    if plan.break_glass_minutes.is_some() && plan.break_glass_minutes != minutes {
+        return Some(format!("the plan breaks a rule that repair '{}' does not", plan.repair));
+    }
+    None
+}
+
 fn written(
     rule: &RepairRule,
     proposed: Option<&Repair>,
@@ -163,6 +179,9 @@ fn written(
         }
     }
     once_each(&mut drafted);
+    if rolls_out_masters(&drafted) && !backs_up(&drafted) {
+        drafted.insert(0, backup());
+    }
     let steps = numbered(drafted, &mut hindrances);
     Plan {
         schema: PLAN_SCHEMA.into(),
@@ -198,7 +217,7 @@ fn numbered(drafted: Vec<Drafted>, hindrances: &mut Vec<Hindrance>) -> Vec<Step>
     let mut lacking = BTreeSet::new();
     for (number, Drafted { step, lacks, unmet }) in (1..).zip(drafted) {
         // What an earlier step does may bring it about.
-        if !steps.iter().any(|step| acts(&step.action)) {
+        if !steps.iter().any(|step| step.action.acts()) {
             let not_now = |why: String| Hindrance::of_step(number, format!("not met now: {why}"));
             hindrances.extend(unmet.into_iter().map(not_now));
         }
@@ -213,8 +232,58 @@ fn numbered(drafted: Vec<Drafted>, hindrances: &mut Vec<Hindrance>) -> Vec<Step>
     steps
 }
 
-fn acts(action: &Action) -> bool {
-    !matches!(action, Action::Hand { .. } | Action::Wait)
+/// From this level on, what goes wrong on the control plane is mended from a backup.
+const BACKED_UP_FROM: u8 = 4;
+const BACKUP: &str = "cluster-backup.sh";
+const OF_CONTROL_PLANE: [&str; 4] =
+    ["Etcd", "KubeAPIServer", "KubeControllerManager", "KubeScheduler"];
+
+/// Whether a step restarts or reboots what the control plane runs on.
+fn rolls_out_masters(drafted: &[Drafted]) -> bool {
+    let of_masters = |target: &Target| match target {
+        Target::Api(object) => match object.kind.as_str() {
+            "MachineConfigPool" => object.name == "master",
+            "MachineConfig" => object.name.contains("master"),
+            "ConfigMap" => object.name == "root-ca",
+            kind => OF_CONTROL_PLANE.contains(&kind),
+        },
+        _ => false,
+    };
+    let rolls_out = |step: &Step| step.reach() >= BACKED_UP_FROM && of_masters(&step.target);
+    drafted.iter().any(|one| one.step.action.acts() && rolls_out(&one.step))
+}
+
+fn backs_up(drafted: &[Drafted]) -> bool {
+    drafted.iter().any(|one| match &one.step.action {
+        Action::Hand { run, .. } => run.iter().any(|line| line.contains(BACKUP)),
+        _ => false,
+    })
+}
+
+/// No program of ours restores etcd, so a person makes the backup that a person would restore.
+fn backup() -> Drafted {
+    let run = vec![format!(
+        "oc debug node/MASTER -- chroot /host /usr/local/bin/{BACKUP} /home/core/assets/backup"
+    )];
+    let expect = "snapshot_*.db and static_kuberesources_*.tar.gz, kept on another machine.";
+    let action = Action::Hand { run, expect: expect.into() };
+    let step = Step {
+        number: 0,
+        title: "Back up etcd on one master that is well, and copy the files off the machine".into(),
+        rehearsal: verbs::rehearsal(&action),
+        action,
+        target: Target::Nothing,
+        diff: Vec::new(),
+        require: Vec::new(),
+        unless: Vec::new(),
+        expect: Vec::new(),
+        undo: Undo::Nothing { because: "a backup changes nothing".into() },
+        blast: 0,
+        permissions: Vec::new(),
+        minutes: Some(5),
+        commands: Vec::new(),
+    };
+    Drafted { step, lacks: Vec::new(), unmet: Vec::new() }
 }
 
 /// What the steps take; where a step by hand does not say, at least what the repair as a whole takes.

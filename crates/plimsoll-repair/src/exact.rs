@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use json_patch::{AddOperation, PatchOperation, RemoveOperation, ReplaceOperation, TestOperation};
 use plimsoll_model::EntityId;
-use plimsoll_model::plan::{Action, Content, Hindrance, Object, Plan, Step, Target, Undo, sha256};
+use plimsoll_model::plan::{
+    Action, Content, Hindrance, Object, Plan, Power, Step, Target, Undo, sha256,
+};
 use serde_json::Value;
 
 use crate::draft::permissions;
@@ -80,7 +82,8 @@ fn exact_step(step: &mut Step, observed: &Observed, current: &mut Observed) -> R
                 Action::Patch { operations, .. } => {
                     let after = patched(&before, operations)?;
                     step.diff = difference(&before, &after);
-                    if step.diff.is_empty() {
+                    // Where it says when it is not needed, it is left out then.
+                    if step.diff.is_empty() && step.unless.is_empty() {
                         return Err(format!("{entity} is that way already"));
                     }
                     let ground: Vec<Value> = grounded(&before, operations);
@@ -104,6 +107,48 @@ fn exact_step(step: &mut Step, observed: &Observed, current: &mut Observed) -> R
             Ok(())
         }
     }
+}
+
+/// The step that takes a step back, for who judges it; `None` where there is none.
+pub fn reversed(step: &Step) -> Option<Step> {
+    let action = match (&step.undo, &step.action) {
+        (Undo::Patch { operations }, Action::Patch { subresource, .. }) => {
+            let (subresource, operations) = (subresource.clone(), operations.clone());
+            Action::Patch { subresource, operations }
+        }
+        // A reverse patch of what was no patch is nothing that this program wrote.
+        (Undo::Patch { operations }, _) => {
+            Action::Patch { subresource: None, operations: operations.clone() }
+        }
+        (Undo::Delete, _) => Action::Delete,
+        (Undo::Restore, action) => action.clone(),
+        (Undo::Reverse, Action::Power { to }) => Action::Power {
+            to: match to {
+                Power::On => Power::Off,
+                Power::Off => Power::On,
+            },
+        },
+        (Undo::Reverse, action) => action.clone(),
+        (Undo::Nothing { .. } | Undo::Impossible { .. }, _) => return None,
+    };
+    Some(Step { action, ..step.clone() })
+}
+
+/// An earlier step that this one is the end of: it changes the same fields of the same object. Where that was
+/// not needed, neither is this.
+pub fn begun_by<'p>(plan: &'p Plan, step: &Step) -> Option<&'p Step> {
+    let fields = |step: &Step| -> Option<Vec<String>> {
+        let Action::Patch { operations, .. } = &step.action else { return None };
+        let path = |one: &Value| one["path"].as_str().map(str::to_string);
+        Some(operations.iter().filter_map(path).collect())
+    };
+    let own = fields(step)?;
+    let is_same = |other: &Step| match (&step.target, &other.target) {
+        (Target::Api(this), Target::Api(that)) => this.entity() == that.entity(),
+        _ => false,
+    };
+    let earlier = plan.steps.iter().take_while(|other| other.number < step.number);
+    earlier.filter(|other| is_same(other)).find(|other| fields(other).as_ref() == Some(&own))
 }
 
 fn identify(object: &mut Object, seen: &Value) {
@@ -284,6 +329,30 @@ mod tests {
                 false => assert_eq!(rights, ["get", "update", "create"]),
             }
         }
+    }
+
+    #[test]
+    fn what_is_so_already_hinders_only_a_step_that_is_always_needed() {
+        let pool = EntityId::cluster_scoped("MachineConfigPool", "worker");
+        let paused = json!({"metadata": {"name": "worker", "uid": "u"}, "spec": {"paused": true}});
+        let observed = Observed::from([(pool, Some(paused))]);
+        let step = |unless: Value| -> Step {
+            serde_json::from_value(json!({
+                "number": 1, "title": "", "blast": 2, "unless": unless,
+                "action": {"do": "patch", "operations":
+                    [{"op": "add", "path": "/spec/paused", "value": true}]},
+                "target": {"in": "api", "group": "machineconfiguration.openshift.io",
+                    "version": "v1", "plural": "machineconfigpools", "kind": "MachineConfigPool",
+                    "name": "worker"},
+                "undo": {"by": "patch", "operations": []}, "rehearsal": {"by": "server"},
+            }))
+            .unwrap()
+        };
+        let is_paused =
+            json!([{"on": "MachineConfigPool/worker", "that": "self.paused", "says": ""}]);
+        let exact = |mut step: Step| exact_step(&mut step, &observed, &mut observed.clone());
+        assert_eq!(exact(step(is_paused)), Ok(()));
+        assert!(exact(step(json!([]))).unwrap_err().contains("that way already"));
     }
 
     #[test]

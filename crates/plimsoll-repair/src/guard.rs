@@ -3,7 +3,9 @@
 //! Each guard looks at one step and at the cluster as it is right before that step, and gives its
 //! reasons. What it cannot see it does not assume: an unknown quorum is no quorum.
 
+mod change;
 mod etcd;
+mod fields;
 mod files;
 mod hosts;
 mod keys;
@@ -14,6 +16,7 @@ use plimsoll_model::plan::{Action, Plan, Step, Target};
 use plimsoll_model::{Diagnosis, EntityId, FactBase, Value};
 use serde_json::Value as Json;
 
+use change::Leaf;
 pub use etcd::Members;
 pub use objects::owner;
 
@@ -38,30 +41,113 @@ pub struct Scene<'s> {
     pub break_glass: bool,
 }
 
-type Guard = fn(&Scene) -> Vec<String>;
+/// What a guard judges, and on which steps it may speak at all; that is told in advance to who reads of a
+/// repair.
+struct Guard {
+    name: &'static str,
+    judge: fn(&Scene) -> Vec<String>,
+    may_speak: fn(&Seen) -> bool,
+}
 
-const GUARDS: &[(&str, Guard)] = &[
-    ("object", objects::objects_are_what_they_are_called),
-    ("order", order::lower_layer_first),
-    ("rollout", order::not_during_a_rollout),
-    ("quorum", etcd::quorum_survives),
-    ("one-master", etcd::one_master_at_a_time),
-    ("secret", objects::secrets_stay),
-    ("delete", objects::only_what_comes_back_is_deleted),
-    ("owner", objects::owned_elsewhere),
-    ("webhook", objects::webhooks_stay),
-    ("user-data", objects::user_data_of_the_operator),
-    ("request", objects::requests_by_rule_only),
-    ("static-pod", objects::static_pods_stay),
-    ("status", objects::status_by_subresource),
-    ("annotations", objects::annotations_follow_the_disk),
-    ("dependencies", objects::metal3_after_its_dependencies),
-    ("host", hosts::no_host_for_anothers_sake),
-    ("serial", hosts::strangers_by_serial),
-    ("file", files::only_known_files),
-    ("key", keys::keys_go_where_they_belong),
-    ("identity", files::no_admin_for_a_kubelet),
+/// What is known of a step before anything is known of the cluster.
+struct Seen<'a> {
+    action: &'a Action,
+    target: &'a Target,
+    blast: u8,
+    kind: &'a str,
+    name: &'a str,
+}
+
+impl Seen<'_> {
+    fn acts(&self) -> bool {
+        self.action.acts()
+    }
+
+    fn of_node(&self) -> bool {
+        matches!(self.target, Target::Node { .. })
+    }
+
+    fn of_bmc(&self) -> bool {
+        matches!(self.target, Target::Bmc { .. })
+    }
+
+    fn is_any(&self, kinds: &[&str]) -> bool {
+        kinds.contains(&self.kind)
+    }
+
+    fn changes(&self) -> bool {
+        matches!(self.action, Action::Patch { .. } | Action::Fill { .. } | Action::Delete)
+    }
+
+    fn patches(&self) -> bool {
+        matches!(self.action, Action::Patch { .. })
+    }
+
+    fn powers(&self) -> bool {
+        matches!(self.action, Action::Power { .. })
+    }
+
+    /// Pools, what is rendered into the config of their nodes, and machines.
+    fn may_take_down(&self) -> bool {
+        self.powers()
+            || matches!(self.action, Action::WriteFile { .. })
+            || self.is_any(&["MachineConfigPool", "MachineConfig", "BareMetalHost", "Node", "Etcd"])
+            || (self.kind, self.name) == ("ConfigMap", "root-ca")
+    }
+}
+
+const fn guard(
+    name: &'static str,
+    judge: fn(&Scene) -> Vec<String>,
+    may_speak: fn(&Seen) -> bool,
+) -> Guard {
+    Guard { name, judge, may_speak }
+}
+
+const GUARDS: &[Guard] = &[
+    // It judges paths and names, of which nothing is known in advance.
+    guard("object", objects::objects_are_what_they_are_called, |_| false),
+    guard("order", order::lower_layer_first, |seen| seen.acts() && seen.blast > 1),
+    guard("rollout", order::not_during_a_rollout, |seen| seen.acts() && seen.blast > 1),
+    guard("quorum", etcd::quorum_survives, |seen| seen.may_take_down()),
+    guard("one-master", etcd::one_master_at_a_time, |seen| seen.of_node() || seen.of_bmc()),
+    guard("healthy-nodes", etcd::enough_nodes_stay, |seen| {
+        seen.is_any(&["MachineConfigPool", "MachineConfig"])
+    }),
+    guard("field", fields::only_known_fields, |seen| seen.patches()),
+    guard("secret", objects::secrets_stay, |seen| seen.kind == "Secret"),
+    guard("delete", objects::only_what_comes_back_is_deleted, |seen| {
+        matches!(seen.action, Action::Delete) && !objects::is_deletable(seen.kind)
+    }),
+    guard("owner", objects::owned_elsewhere, |seen| seen.changes()),
+    guard("webhook", objects::webhooks_stay, |seen| seen.kind.ends_with("WebhookConfiguration")),
+    guard("user-data", objects::user_data_of_the_operator, |seen| seen.kind == "Secret"),
+    guard("request", objects::requests_by_rule_only, |seen| {
+        seen.kind == "CertificateSigningRequest" && !matches!(seen.action, Action::Delete)
+    }),
+    guard("static-pod", objects::static_pods_stay, |seen| seen.kind == "Pod"),
+    guard("status", objects::status_by_subresource, |seen| seen.patches()),
+    guard("annotations", objects::annotations_are_the_daemons, |seen| seen.kind == "Node"),
+    guard("dependencies", objects::metal3_after_its_dependencies, |seen| {
+        seen.is_any(&["Pod", "Deployment"])
+    }),
+    guard("host", hosts::no_host_for_anothers_sake, |seen| {
+        seen.kind == "BareMetalHost" || seen.powers()
+    }),
+    guard("serial", hosts::strangers_by_serial, |seen| seen.powers()),
+    guard("file", files::only_known_files, |seen| seen.of_node()),
+    guard("key", keys::keys_go_where_they_belong, |seen| {
+        keys::is_made(seen.action) || seen.patches()
+    }),
+    guard("identity", files::no_admin_for_a_kubelet, |seen| {
+        matches!(seen.action, Action::WriteFile { .. })
+    }),
 ];
+
+/// What is asked of an undo that takes machines down. Somebody is waiting for it, and it may still be wrong now.
+const OF_AN_UNDO: [&str; 3] = ["rollout", "quorum", "one-master"];
+/// What is asked of every undo: a plan is a file, and says how it is taken back.
+const OF_EVERY_UNDO: [&str; 3] = ["object", "field", "secret"];
 
 /// Guards that may speak against a step of this kind, by their names; for who reads of it in advance.
 pub fn watching<'a>(
@@ -73,48 +159,30 @@ pub fn watching<'a>(
         Target::Api(object) => (object.kind.as_str(), object.name.as_str()),
         _ => ("", ""),
     };
-    let of_node = matches!(target, Target::Node { .. });
-    let acts = !matches!(action, Action::Hand { .. } | Action::Wait);
-    let changes = matches!(action, Action::Patch { .. } | Action::Fill { .. } | Action::Delete);
-    let may_speak = move |guard: &'static str| match guard {
-        // It judges paths and names, of which nothing is known in advance.
-        "object" => false,
-        "order" | "rollout" => acts && blast > 1,
-        "quorum" => {
-            of_node
-                || matches!(action, Action::Power { .. })
-                || ["MachineConfigPool", "MachineConfig", "BareMetalHost", "Node"].contains(&kind)
-                // It is rendered into the config of every node.
-                || (kind, name) == ("ConfigMap", "root-ca")
-        }
-        "one-master" => of_node || matches!(target, Target::Bmc { .. }),
-        "secret" => kind == "Secret",
-        "delete" => matches!(action, Action::Delete) && !objects::is_deletable(kind),
-        "owner" => changes,
-        "webhook" => kind.ends_with("WebhookConfiguration"),
-        "user-data" => kind == "Secret",
-        "request" => matches!(action, Action::Approve { .. }),
-        "static-pod" => kind == "Pod",
-        "status" => matches!(action, Action::Patch { subresource: Some(_), .. }),
-        "annotations" => kind == "Node",
-        "dependencies" => ["Pod", "Deployment"].contains(&kind),
-        "host" => kind == "BareMetalHost" || matches!(target, Target::Bmc { .. }),
-        "serial" => matches!(action, Action::Power { .. }),
-        "file" => of_node,
-        "key" => keys::is_made(action),
-        "identity" => matches!(action, Action::WriteFile { .. }),
-        _ => acts,
-    };
-    GUARDS.iter().map(|(name, _)| *name).filter(move |name| may_speak(name))
+    let seen = Seen { action, target, blast, kind, name };
+    GUARDS.iter().filter(move |guard| (guard.may_speak)(&seen)).map(|guard| guard.name)
 }
 
 /// Everything that speaks against the step, sorted.
 pub fn refusals(scene: &Scene) -> Vec<Refusal> {
-    let of = |(guard, judge): &(&'static str, Guard)| {
-        let guard = *guard;
-        judge(scene).into_iter().map(move |why| Refusal { guard, why })
+    judged(scene, |_| true)
+}
+
+/// What speaks against taking a step back. The scene's step is the one that does it: see [`crate::reversed`].
+pub fn refusals_of_undo(scene: &Scene) -> Vec<Refusal> {
+    let takes_down = etcd::takes_down(scene);
+    judged(scene, |name| {
+        OF_EVERY_UNDO.contains(&name) || (takes_down && OF_AN_UNDO.contains(&name))
+    })
+}
+
+fn judged(scene: &Scene, asked: impl Fn(&str) -> bool) -> Vec<Refusal> {
+    let of = |one: &Guard| {
+        let guard = one.name;
+        (one.judge)(scene).into_iter().map(move |why| Refusal { guard, why })
     };
-    let mut found: Vec<Refusal> = GUARDS.iter().flat_map(of).collect();
+    let asked = GUARDS.iter().filter(|guard| asked(guard.name));
+    let mut found: Vec<Refusal> = asked.flat_map(of).collect();
     found.sort();
     found.dedup();
     found
@@ -147,6 +215,27 @@ impl<'s> Scene<'s> {
             Some(Value::Int(minor)) => Some(*minor),
             _ => None,
         }
+    }
+
+    /// What a patch changes; nothing of any other step.
+    fn leaves(&self) -> Vec<Leaf> {
+        match &self.step.action {
+            Action::Patch { operations, .. } => change::leaves(operations, self.object),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether everything of a kind is known: what is not among it is not there.
+    fn is_listed(&self, kind: &str) -> bool {
+        crate::verify::is_listed(self.base, kind)
+    }
+
+    /// Nodes, and hosts where the platform has them, are known to the last one.
+    fn knows_all_machines(&self) -> bool {
+        let infrastructure = EntityId::cluster_scoped("Infrastructure", "cluster");
+        let has_no_hosts =
+            self.text(&infrastructure, "platform").is_some_and(|platform| platform != "BareMetal");
+        self.is_listed("Node") && (self.is_listed("BareMetalHost") || has_no_hosts)
     }
 
     /// Entities of a kind.

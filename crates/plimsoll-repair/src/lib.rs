@@ -5,6 +5,7 @@ mod condition;
 mod draft;
 mod exact;
 pub mod expected;
+mod grants;
 pub mod guard;
 mod outcome;
 pub mod request;
@@ -14,9 +15,14 @@ pub mod verify;
 
 pub use condition::{Answer, holds};
 pub use draft::{
-    Answers, Choice, Unplanned, asks, choose, draft, draft_break_glass, draft_named, with_verdicts,
+    Answers, Choice, Unplanned, asks, choose, claims_too_much, draft, draft_break_glass,
+    draft_named, rights, with_verdicts,
 };
-pub use exact::{Observed, applied, decision, exact, filled_since, grounded, patched, reverse};
-pub use outcome::{Judged, judge, would_show};
+pub use exact::{
+    Observed, applied, begun_by, decision, exact, filled_since, grounded, patched, reverse,
+    reversed,
+};
+pub use grants::grants;
+pub use outcome::{Judged, baseline, judge, would_show};
 pub use resource::{is_plain_name, resource};
 pub use told::told;

@@ -167,7 +167,7 @@ fn of_kind<'b>(
 }
 
 /// Whether there is a list of all things of a kind, in all namespaces.
-fn is_listed(base: &FactBase, kind: &str) -> bool {
+pub(crate) fn is_listed(base: &FactBase, kind: &str) -> bool {
     let Some(object) = resource(&EntityId::cluster_scoped(kind, "any")) else { return false };
     let list = fact(base, &EntityId::cluster(), &format!("lists.{}", object.plural));
     matches!(list, Some(Value::List(namespaces)) if namespaces.is_empty())

@@ -2,7 +2,7 @@
 
 use plimsoll_model::Evidence;
 use plimsoll_model::diagnosis::StateRef;
-use plimsoll_model::plan::{Action, Condition, Plan, Rehearsal, Step, TYPED_FROM, Target};
+use plimsoll_model::plan::{Action, Condition, Permission, Plan, Rehearsal, Step, Target};
 
 use crate::text::page::{CAREFUL, Page, STRONG};
 use crate::{TextOptions, safe, text, words};
@@ -142,9 +142,7 @@ fn against<'p>(plan: &'p Plan, step: &Step) -> Vec<&'p str> {
 
 /// What is typed before it is done.
 fn typed(plan: &Plan, step: &Step) -> Option<&'static str> {
-    let is_asked =
-        step.blast >= TYPED_FROM && !is_by_hand(step) && !matches!(step.target, Target::Nothing);
-    is_asked.then_some(match plan.break_glass_minutes {
+    step.is_typed().then_some(match plan.break_glass_minutes {
         Some(_) => "for 'break-glass' and the name of what is touched, typed",
         None => "for the name of what is touched, typed",
     })
@@ -180,12 +178,41 @@ fn of_step(page: &mut Page, plan: &Plan, step: &Step) {
     if let Some(asks) = typed(plan, step) {
         labelled(page, "asks", asks);
     }
+    if !step.permissions.is_empty() {
+        labelled(page, "rights", &rights(step).join(", "));
+    }
     if !step.commands.is_empty() {
         page.line("   by hand:");
     }
     for command in &step.commands {
         page.command(5, &format!("$ {}", safe::command(command)));
     }
+}
+
+/// `patch machineconfigpools.machineconfiguration.openshift.io/worker -n NAMESPACE`, as `oc auth can-i` takes it.
+fn rights(step: &Step) -> Vec<String> {
+    let one = |right: &Permission| {
+        let Permission { verb, group, resource, namespace, name } = right;
+        let group = if group.is_empty() { String::new() } else { format!(".{group}") };
+        let name = name.as_ref().map(|name| format!("/{name}")).unwrap_or_default();
+        let place = namespace.as_ref().map(|space| format!(" -n {space}")).unwrap_or_default();
+        safe::line(&format!("{verb} {resource}{group}{name}{place}"))
+    };
+    step.permissions.iter().map(one).collect()
+}
+
+/// Of what is touched, as it was seen: another one, or one that was decided otherwise, is left alone.
+fn identity(step: &Step) -> String {
+    let Target::Api(object) = &step.target else { return String::new() };
+    let entity = object.entity().to_string();
+    let parts = [
+        ("Object", Some(&entity)),
+        ("UID", object.uid.as_ref()),
+        ("resourceVersion", object.resource_version.as_ref()),
+        ("Decision", object.decision.as_ref()),
+    ];
+    let told = parts.iter().filter_map(|(label, text)| Some((label, (*text)?)));
+    told.map(|(label, text)| format!("- {label}: {}\n", code(text))).collect()
 }
 
 fn conditions(page: &mut Page, label: &str, conditions: &[Condition]) {
@@ -207,7 +234,7 @@ fn labelled(page: &mut Page, label: &str, text: &str) {
 }
 
 fn undo(step: &Step) -> Option<String> {
-    step.undo.told().map(|text| safe::line(&text))
+    step.undo_told().map(|text| safe::line(&text))
 }
 
 pub fn plan_markdown(plan: &Plan) -> String {
@@ -287,7 +314,11 @@ fn step_markdown(plan: &Plan, step: &Step) -> String {
     if let Some(asks) = typed(plan, step) {
         out += &format!("- Asks: {}\n", md(asks));
     }
-    out += &format!("- Reach: {}\n", words::blast(step.blast));
+    out += &format!("- Reach: {}\n", words::blast(step.reach()));
+    out += &identity(step);
+    for right in rights(step) {
+        out += &format!("- Right: {}\n", code(&right));
+    }
     if !step.commands.is_empty() {
         out += &format!("\nThe same by hand:\n\n```console\n{}\n```\n", fenced(&step.commands));
     }

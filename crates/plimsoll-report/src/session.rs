@@ -57,7 +57,7 @@ fn event(event: &Event) -> String {
     let line = |text: &str| safe::line(text);
     let short = |hash: &str| hash.chars().take(12).collect::<String>();
     match event {
-        Event::Began { plan, by } => format!("began plan {} by {}", short(plan), line(by)),
+        Event::Began { plan, by, .. } => format!("began plan {} by {}", short(plan), line(by)),
         Event::Confirmed { step, name } => format!("step {step}: {} was typed", line(name)),
         Event::Kept { step, place, sha256 } => {
             format!("step {step}: kept {} (sha256 {})", line(place), short(sha256))

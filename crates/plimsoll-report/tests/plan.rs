@@ -88,7 +88,7 @@ fn session() -> Session {
     let start: Time = "2025-12-03T18:45:00Z".parse().unwrap();
     let mut entries: Vec<Entry> = Vec::new();
     for (minute, event) in (0_i64..).zip([
-        Event::Began { plan: plan.digest.clone(), by: "kim".into() },
+        Event::Began { plan: plan.digest.clone(), by: "kim".into(), before: None },
         Event::Confirmed { step: 1, name: "master-1".into() },
         Event::Kept { step: 1, place: "master-1:/var/lib/plimsoll/x".into(), sha256: "ab".into() },
         Event::Intends { step: 1, before: "ab".into() },

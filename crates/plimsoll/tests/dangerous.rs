@@ -12,8 +12,8 @@ use plimsoll_engine::{Pack, PackFile};
 use plimsoll_lab::{Tree, parse_cases};
 use plimsoll_model::diagnosis::{Confidence, Repair, Root};
 use plimsoll_model::plan::{Action, Content, Plan};
-use plimsoll_model::{Diagnosis, EntityId, FactBase};
-use plimsoll_repair::guard::{Scene, refusals};
+use plimsoll_model::{Diagnosis, EntityId, FactBase, Value};
+use plimsoll_repair::guard::{Scene, refusals, watching};
 use plimsoll_repair::{Unplanned, draft, draft_break_glass, draft_named};
 
 use support::{PACK, READER};
@@ -32,9 +32,15 @@ fn tree(name: &str) -> Tree {
     found.unwrap_or_else(|| panic!("no case of {name}")).tree().unwrap()
 }
 
+/// With the lists that a reading of the API has, and a must-gather does not.
 fn examined(name: &str) -> (FactBase, Diagnosis) {
     let snapshot = READER.read_tree("must-gather", &tree(name));
-    plimsoll_engine::examine(&PACK, &snapshot, &[], None)
+    let (mut base, diagnosis) = plimsoll_engine::examine(&PACK, &snapshot, &[], None);
+    let whole = |plural: &str| (plural.to_string(), Value::List(Vec::new()));
+    let lists = ["nodes", "baremetalhosts", "machineconfigpools"].map(whole);
+    let cluster = base.entities.entry(EntityId::cluster()).or_default();
+    cluster.facts.insert("lists".into(), Value::Map(lists.into()));
+    (base, diagnosis)
 }
 
 fn root(repair: &str) -> Root {
@@ -88,6 +94,11 @@ fn each_is_refused_by_its_guard() {
             })
             .collect();
         assert!(found.iter().any(|one| one.guard == guard), "{}: {found:#?}", recipe.id);
+        // Who reads of a repair in advance is told who watches it.
+        let told: Vec<&str> = (plan.steps.iter())
+            .flat_map(|step| watching(&step.action, &step.target, step.reach()))
+            .collect();
+        assert!(told.contains(&guard), "{}: {guard} is not told among {told:?}", recipe.id);
     }
 }
 
@@ -157,6 +168,49 @@ fn a_repair_that_is_named_is_one_of_the_root() {
         let Err(Unplanned::NoSuchRepair(known)) = named(other) else { panic!("{other}") };
         assert_eq!(known, ["restart-inspection", "retry-worker"]);
     }
+}
+
+/// What the packs patch is what may be patched.
+#[test]
+fn no_field_that_a_pack_patches_is_somebody_elses() {
+    use plimsoll_engine::pack::VerbRule;
+    use plimsoll_model::plan::Target;
+
+    let base = FactBase::default();
+    let mut patched = 0;
+    let (_, diagnosis) = examined("healthy");
+    for repair in &PACK.repairs {
+        for step in &repair.steps {
+            let VerbRule::Patch { object, operations, .. } = &step.verb else { continue };
+            let name = object.replace("{name}", "x").replace("{each}", "x");
+            let root = root(&repair.id);
+            let mut plan = draft(&PACK, &base, &diagnosis, &root, &BTreeMap::new()).unwrap();
+            let target = plimsoll_repair::resource(&name.parse().unwrap()).unwrap();
+            let text = serde_json::to_string(operations).unwrap().replace("{each}", "0");
+            let operations = serde_json::from_str(&text).unwrap();
+            let mut one: plimsoll_model::plan::Step = serde_json::from_value(serde_json::json!({
+                "number": 1, "title": "", "blast": 2, "action": {"do": "wait"},
+                "target": {"in": "nothing"}, "undo": {"by": "restore"}, "rehearsal": {"by": "server"},
+            }))
+            .unwrap();
+            one.action = Action::Patch { subresource: None, operations };
+            one.target = Target::Api(target);
+            plan.steps = vec![one];
+            let (step, base) = (&plan.steps[0], &base);
+            let scene = Scene {
+                plan: &plan,
+                step,
+                base,
+                diagnosis: None,
+                object: None,
+                break_glass: false,
+            };
+            let found = refusals(&scene);
+            assert!(!found.iter().any(|one| one.guard == "field"), "{}: {found:?}", repair.id);
+            patched += 1;
+        }
+    }
+    assert!(patched > 12, "{patched}");
 }
 
 /// What can be a root has a repair that is written down: steps, or the honest word that there is none.

@@ -90,3 +90,45 @@ fn a_machine_with_an_old_pointer_is_written_again() {
     let Action::Hand { run, .. } = &last.action else { panic!("{last:#?}") };
     assert!(run.iter().any(|line| line.contains("delete machine MACHINE_OF_THIS_HOST")), "{run:?}");
 }
+
+/// A load balancer of your own may hold an address of no node: then the address itself is appended.
+#[test]
+fn a_vip_off_the_nodes_subnets_is_appended_as_itself() {
+    const VIPS: &str =
+        include_str!("../../../knowledge/network/vip-outside-machine-network/tests/cases.md");
+    for (heading, network) in [
+        ("the load balancer is the user's own", "10.99.1.5/32"),
+        ("only the second VIP is outside", "fd00:46::13/128"),
+    ] {
+        let cases = parse_cases(VIPS).unwrap();
+        let case = cases.iter().find(|case| case.name.contains(heading));
+        let case = case.unwrap_or_else(|| panic!("no case '{heading}'"));
+        let snapshot = READER.read_tree("must-gather", &case.tree().unwrap());
+        let (base, diagnosis) = plimsoll_engine::examine(&PACK, &snapshot, &[], None);
+        let root = diagnosis.roots.iter().find(|root| root.id == "vip-outside-machine-network");
+        let plan = draft(&PACK, &base, &diagnosis, root.unwrap(), &BTreeMap::new()).unwrap();
+        assert_eq!(plan.repair, "append-machine-network");
+        assert!(plan.hindrances.is_empty(), "{:?}", plan.hindrances);
+        let Action::Patch { operations, .. } = &plan.steps[0].action else { panic!("{plan:#?}") };
+        assert_eq!(operations[0]["value"], network, "{heading}");
+    }
+}
+
+/// What restarts the control plane is begun with a backup that a person makes.
+#[test]
+fn etcd_is_backed_up_before_the_control_plane_is_rolled_out() {
+    const POOLS: &str =
+        include_str!("../../../knowledge/control-plane/revision-failing/tests/cases.md");
+    let tree = parse_cases(POOLS).unwrap()[0].tree().unwrap();
+    let snapshot = READER.read_tree("must-gather", &tree);
+    let (base, diagnosis) = plimsoll_engine::examine(&PACK, &snapshot, &[], None);
+    let root = diagnosis.roots.iter().find(|root| root.id == "revision-failing").unwrap();
+    let plan = draft(&PACK, &base, &diagnosis, root, &BTreeMap::new()).unwrap();
+    assert_eq!(plan.repair, "retry-revision");
+    let backup = |step: &plimsoll_model::plan::Step| match &step.action {
+        Action::Hand { run, .. } => run.iter().any(|line| line.contains("cluster-backup.sh")),
+        _ => false,
+    };
+    assert!(backup(&plan.steps[0]), "{:#?}", plan.steps[0]);
+    assert_eq!(plan.steps.iter().filter(|step| backup(step)).count(), 1);
+}

@@ -18,6 +18,8 @@ use crate::target::{Kept, Trouble};
 const KEPT_OF: &str = "plimsoll.io/kept-of";
 const KEPT_TYPE: &str = "plimsoll.io/kept-type";
 const KEPT_BY: &str = "plimsoll.io/plan";
+/// Its labels and annotations, which tell its operator what it is for.
+const KEPT_METADATA: &str = "plimsoll.io/kept-metadata";
 
 pub fn in_file(
     target: &ApiTarget,
@@ -96,6 +98,7 @@ pub fn in_cluster(
         None => {
             let mut value = json!({
                 "type": "Opaque",
+                "immutable": true,
                 "data": now.get("data").cloned().unwrap_or_else(|| json!({})),
                 "metadata": {
                     "labels": {"plimsoll.io/kept": "true"},
@@ -103,6 +106,7 @@ pub fn in_cluster(
                         KEPT_OF: object.name,
                         KEPT_TYPE: now["type"],
                         KEPT_BY: target.session,
+                        KEPT_METADATA: metadata_of(now).to_string(),
                     },
                 },
             });
@@ -112,6 +116,17 @@ pub fn in_cluster(
     }
     let lost = || Trouble::Failed(format!("the copy of {} is gone", object.entity()));
     kept(target, number, object)?.ok_or_else(lost)
+}
+
+/// What its owner and others wrote on it.
+fn metadata_of(secret: &Value) -> Value {
+    let mut kept = json!({});
+    for part in ["labels", "annotations"] {
+        if let Some(map) = secret["metadata"][part].as_object().filter(|map| !map.is_empty()) {
+            kept[part] = map.clone().into();
+        }
+    }
+    kept
 }
 
 fn copy_of(target: &ApiTarget, number: usize, object: &Object) -> Object {
@@ -126,7 +141,12 @@ fn copy_of(target: &ApiTarget, number: usize, object: &Object) -> Object {
 }
 
 /// As it was kept, unless it is not as this plan left it.
-pub fn restore(target: &ApiTarget, step: &Step, object: &Object) -> Result<String, Trouble> {
+pub fn restore(
+    target: &ApiTarget,
+    step: &Step,
+    object: &Object,
+    left: Option<&str>,
+) -> Result<String, Trouble> {
     let entity = object.entity();
     let now = target.api.get(object)?;
     if object.kind == "Secret" {
@@ -136,15 +156,19 @@ pub fn restore(target: &ApiTarget, step: &Step, object: &Object) -> Result<Strin
         };
         let of = |key: &str| kept["metadata"]["annotations"][key].clone();
         let mut value = json!({"data": kept["data"], "type": of(KEPT_TYPE)});
+        value["metadata"] = of(KEPT_METADATA)
+            .as_str()
+            .and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_else(|| json!({}));
         identify(&mut value, object);
-        return put(target, object, now, value, step);
+        return put(target, object, now, value, (step, left));
     }
     let path = target.kept.join(file_name(step.number, &entity));
     let text = fs_err::read(&path).map_err(|error| Trouble::Failed(error.to_string()))?;
     let mut value: Value =
         serde_json::from_slice(&text).map_err(|error| Trouble::Failed(error.to_string()))?;
     without_bookkeeping(&mut value);
-    put(target, object, now, value, step)
+    put(target, object, now, value, (step, left))
 }
 
 /// But for the bookkeeping of the server.
@@ -166,7 +190,7 @@ fn put(
     object: &Object,
     now: Option<Value>,
     mut value: Value,
-    step: &Step,
+    (step, left): (&Step, Option<&str>),
 ) -> Result<String, Trouble> {
     let entity = object.entity();
     match now {
@@ -182,6 +206,7 @@ fn put(
                 let why = format!("{entity} was changed since, and is left as it is");
                 return Err(Trouble::Stale(why));
             }
+            super::is_as_left(&entity, &now, left)?;
             let mut metadata = now["metadata"].clone();
             if let Some(annotations) = metadata["annotations"].as_object_mut() {
                 annotations.remove(super::MARK);
@@ -190,5 +215,19 @@ fn put(
             target.api.replace(object, &value, false)?;
             Ok(format!("{entity} is as it was"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_its_operator_knows_a_secret_by_is_kept_with_it() {
+        let secret = json!({"data": {}, "metadata": {"name": "a", "uid": "1", "labels": {},
+            "annotations": {"auth.openshift.io/certificate-not-after": "2026-01-01T00:00:00Z"}}});
+        let kept = metadata_of(&secret);
+        let annotations = &secret["metadata"]["annotations"];
+        assert_eq!(kept, json!({"annotations": annotations}));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use plimsoll_model::plan::{Permission, Plan};
+use plimsoll_repair::rights;
 use serde_json::{Value, json};
 
 use super::Api;
@@ -21,7 +22,7 @@ fn of_the_lock() -> impl Iterator<Item = Permission> {
 
 /// Those that the server says this user lacks, sorted.
 pub fn missing_rights(api: &Api, plan: &Plan) -> Result<Vec<Permission>, Trouble> {
-    let of_steps = plan.steps.iter().flat_map(|step| step.permissions.iter().cloned());
+    let of_steps = plan.steps.iter().flat_map(rights);
     let all: BTreeSet<Permission> = of_steps.chain(of_the_lock()).collect();
     let mut missing = Vec::new();
     for right in all {
@@ -43,4 +44,11 @@ pub fn missing_rights(api: &Api, plan: &Plan) -> Result<Vec<Permission>, Trouble
         }
     }
     Ok(missing)
+}
+
+/// Who the server says this is; `None` where it does not say.
+pub fn own_name(api: &Api) -> Option<String> {
+    let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let answer = api.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &review).ok()?;
+    Some(answer.pointer("/status/userInfo/username")?.as_str()?.to_string())
 }

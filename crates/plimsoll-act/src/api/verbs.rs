@@ -7,6 +7,7 @@ use kube::Client;
 use plimsoll_model::plan::Object;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 use super::MANAGER;
 use crate::ask::{self, Body, Refusal};
@@ -26,6 +27,15 @@ impl Api {
 
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    pub fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Beside whatever else goes on, until it is aborted.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        self.runtime.spawn(task)
     }
 
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
@@ -53,9 +63,7 @@ impl Api {
     }
 
     pub fn create(&self, object: &Object, value: &Value, dry: bool) -> Result<Value, Trouble> {
-        let all = path(object, None);
-        let all = all.rsplit_once('/').map_or(all.as_str(), |(all, _)| all);
-        self.change(Method::POST, &with(all, dry), Body::Json(value), object)
+        self.change(Method::POST, &collection(object, dry), Body::Json(value), object)
     }
 
     /// `value` has the resourceVersion that it was read with.
@@ -97,7 +105,7 @@ impl Api {
     }
 }
 
-fn trouble(refusal: Refusal, object: &Object) -> Trouble {
+pub(crate) fn trouble(refusal: Refusal, object: &Object) -> Trouble {
     let entity = object.entity();
     let Refusal { code, why } = refusal;
     match code {
@@ -110,7 +118,7 @@ fn trouble(refusal: Refusal, object: &Object) -> Trouble {
     }
 }
 
-fn path(object: &Object, subresource: Option<&str>) -> String {
+pub(super) fn path(object: &Object, subresource: Option<&str>) -> String {
     let base = match object.group.is_empty() {
         true => format!("/api/{}", object.version),
         false => format!("/apis/{}/{}", object.group, object.version),
@@ -121,6 +129,12 @@ fn path(object: &Object, subresource: Option<&str>) -> String {
     };
     let path = format!("{base}/{}/{}", object.plural, object.name);
     subresource.map_or(path.clone(), |name| format!("{path}/{name}"))
+}
+
+/// Where objects like this one are made.
+pub(super) fn collection(object: &Object, dry: bool) -> String {
+    let all = path(object, None);
+    with(all.rsplit_once('/').map_or(all.as_str(), |(all, _)| all), dry)
 }
 
 fn with(path: &str, dry: bool) -> String {

@@ -11,7 +11,6 @@ const KEY: &str = "userData";
 /// As `oc adm ocp-certificates update-ignition-ca-bundle-for-machine-config-server` changes it.
 pub fn pointer(inputs: &Value, reads: &dyn Reads) -> Result<Made, Trouble> {
     let name = input(inputs, "secret")?;
-    let name = name.strip_prefix("openshift-machine-api/").unwrap_or(name);
     if name.ends_with("-user-data-managed") {
         let why =
             format!("{name} is written by the machine-config operator, from kube-system/root-ca");

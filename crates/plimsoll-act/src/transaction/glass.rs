@@ -43,7 +43,6 @@ impl Transaction<'_> {
                 return self.ended(Outcome::Stopped, says);
             }
             // Whoever takes over, this is taken back at its time.
-            self.turn.taken_by_another();
             std::thread::sleep(self.pace.poll.min(left));
         }
         self.consent.hears("its time is over; taking it back");

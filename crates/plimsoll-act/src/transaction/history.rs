@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::session::{Entry, Event};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::session::{Entry, Event, Outcome};
 
 /// Of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct OfStep {
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     pub began: bool,
+    /// The last thing that was done or tried was to take something back.
+    pub goes_back: bool,
     steps: BTreeMap<usize, OfStep>,
 }
 
@@ -26,6 +29,14 @@ impl Progress {
     pub fn of(entries: &[Entry]) -> Self {
         let mut progress = Self::default();
         for entry in entries {
+            match &entry.event {
+                Event::Intends { .. } => progress.goes_back = false,
+                Event::IntendsUndo { .. }
+                | Event::Undid { .. }
+                | Event::CannotUndo { .. }
+                | Event::Ended { outcome: Outcome::Worse, .. } => progress.goes_back = true,
+                _ => {}
+            }
             match &entry.event {
                 Event::Began { .. } => progress.began = true,
                 Event::Intends { step, .. } => {
@@ -58,9 +69,32 @@ impl Progress {
         self.steps.values().any(|step| step.intends || step.did)
     }
 
+    /// The first step that is not over.
+    pub fn next(&self, plan: &Plan) -> usize {
+        let is_over = |number: usize| self.step(number).holds || self.step(number).skipped;
+        plan.steps.iter().map(|step| step.number).find(|number| !is_over(*number)).unwrap_or(0)
+    }
+
     /// Steps that were done or may have been, last first.
     pub fn to_undo(&self) -> Vec<usize> {
         let done = self.steps.iter().filter(|(_, step)| step.intends || step.did);
         done.map(|(number, _)| *number).rev().collect()
     }
+}
+
+/// What the step left behind, by its hash; `None` where nobody wrote it down any more.
+pub fn left_by(entries: &[Entry], number: usize) -> Option<&str> {
+    let mut after = None;
+    for entry in entries {
+        match &entry.event {
+            Event::Intends { step, .. } if *step == number => after = None,
+            Event::Did { step, after: hash, .. } | Event::Found { step, after: hash }
+                if *step == number =>
+            {
+                after = Some(hash.as_str()).filter(|hash| !hash.is_empty());
+            }
+            _ => {}
+        }
+    }
+    after
 }

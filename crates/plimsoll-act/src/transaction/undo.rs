@@ -1,12 +1,16 @@
 //! Back to where it was, last step first. What somebody else changed since is left as it is, and told.
 
+use plimsoll_model::FactBase;
 use plimsoll_model::plan::{Action, Step, Undo};
 use plimsoll_model::session::{Event, Outcome};
+use plimsoll_repair::guard::{self, Scene};
+use plimsoll_repair::reversed;
 
-use super::history::Progress;
+use super::history::{Progress, left_by};
+use super::step::touched;
 use super::{Ended, Transaction};
 use crate::journal::Unwritable;
-use crate::target::{Kept, Standing, Target, Trouble};
+use crate::target::{Kept, Sight, Standing, Target, Trouble};
 
 impl Transaction<'_> {
     pub fn roll_back(&mut self) -> Result<Ended, Unwritable> {
@@ -34,21 +38,19 @@ impl Transaction<'_> {
                 self.log.append(Event::Undid { step: number, says: "nothing was done".into() })?;
                 continue;
             }
-            let undone = self.targets.of(step).and_then(|target| {
-                let standing = target.look(step)?.standing;
-                Ok((target, standing))
-            });
-            let result = match undone {
+            let targets = self.targets;
+            let found = targets.of(step).and_then(|target| Ok((target, target.look(step)?)));
+            let result = match found {
                 // It was only going to be done.
-                Ok((_, Standing::Ahead)) => Ok("it was not done".to_string()),
-                Ok((target, _)) => match self.changed_copy(target, step) {
-                    Ok(None) => {
+                Ok((_, Sight { standing: Standing::Ahead, .. })) => {
+                    Ok("it was not done".to_string())
+                }
+                Ok((target, sight)) => match self.against_undo(target, step, &sight) {
+                    Ok(()) => {
+                        let after = left_by(self.log.entries(), number).map(str::to_string);
                         self.log.append(Event::IntendsUndo { step: number })?;
-                        target.undo(step)
+                        target.undo(step, after.as_deref())
                     }
-                    Ok(Some(place)) => Err(Trouble::Failed(format!(
-                        "the copy {place} is not what was written down, and is not brought back"
-                    ))),
                     Err(trouble) => Err(trouble),
                 },
                 Err(trouble) => Err(trouble),
@@ -67,6 +69,59 @@ impl Transaction<'_> {
             false => (Outcome::PartlyRolledBack, format!("left: {}", left.join("; "))),
         };
         self.ended(outcome, says)
+    }
+
+    /// What speaks against taking it back now.
+    fn against_undo(&self, target: &dyn Target, step: &Step, sight: &Sight) -> Result<(), Trouble> {
+        // What was broken on purpose is taken back at its time, whoever is at work.
+        if let (Some(why), None) = (self.turn.lost_by_now(), self.plan.break_glass_minutes) {
+            return Err(Trouble::Refused(why));
+        }
+        if let Some(place) = self.changed_copy(target, step)? {
+            return Err(Trouble::Failed(format!(
+                "the copy {place} is not what was written down, and is not brought back"
+            )));
+        }
+        self.guarded(step, sight)?;
+        if step.reboots() {
+            let name = format!("take back {}", touched(step, self.plan).name);
+            if !self.consent.names(step, &name) {
+                return Err(Trouble::Refused(format!(
+                    "machines reboot again for it, and nobody typed '{name}'"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// To take it back may take machines down as well, and etcd may have lost a member since.
+    fn guarded(&self, step: &Step, sight: &Sight) -> Result<(), Trouble> {
+        let Some(reverse) = reversed(step) else { return Ok(()) };
+        let refusals = |base: &FactBase| {
+            let (plan, step, object) = (self.plan, &reverse, sight.object.as_ref());
+            let break_glass = self.break_glass;
+            guard::refusals_of_undo(&Scene {
+                plan,
+                step,
+                base,
+                diagnosis: None,
+                object,
+                break_glass,
+            })
+        };
+        // What is let through where nothing is known needs no look, and there may be no API to look with.
+        if refusals(&FactBase::default()).is_empty() {
+            return Ok(());
+        }
+        let base = self.glance().map_err(Trouble::Lost)?;
+        let why: Vec<String> = refusals(&base)
+            .into_iter()
+            .map(|refusal| format!("{} ({})", refusal.why, refusal.guard))
+            .collect();
+        match why.is_empty() {
+            true => Ok(()),
+            false => Err(Trouble::Refused(why.join("; "))),
+        }
     }
 
     /// Where the copy lies that a step would be taken back by, if somebody changed it since.

@@ -34,7 +34,7 @@ fn a_file_is_written_and_taken_back() {
     assert!(at(root.path(), place).exists());
     let folder = fs_err::metadata(at(root.path(), "/var/lib/plimsoll")).unwrap();
     assert_eq!(folder.permissions().mode() & 0o7777, 0o700);
-    target.undo(&step).unwrap();
+    target.undo(&step, None).unwrap();
     assert_eq!(tree(root.path()), before);
     assert_eq!(target.look(&step).unwrap().hash, first.hash);
     does(&target, &step);
@@ -52,7 +52,7 @@ fn what_was_not_there_is_gone_again() {
     does(&target, &step);
     assert_eq!(standing(&target, &step), Standing::Done);
     assert_eq!(target.keep(&step).unwrap(), []);
-    target.undo(&step).unwrap();
+    target.undo(&step, None).unwrap();
     assert_eq!(tree(root.path()), before);
 }
 
@@ -66,7 +66,7 @@ fn what_somebody_else_wrote_is_left_alone() {
     fs_err::write(at(root.path(), KUBECONFIG), "theirs").unwrap();
     assert!(matches!(standing(&target, &step), Standing::Elsewhere(_)));
     assert!(matches!(target.act(&step), Err(Trouble::Stale(_))));
-    assert!(matches!(target.undo(&step), Err(Trouble::Stale(_))));
+    assert!(matches!(target.undo(&step, None), Err(Trouble::Stale(_))));
     let now = tree(root.path());
     assert!(now["etc/kubernetes/kubeconfig"].ends_with("theirs"));
     assert!(!now.keys().any(|name| name.contains(".plimsoll")), "{now:#?}");
@@ -84,7 +84,7 @@ fn a_step_is_taken_back_when_nobody_can_make_its_content_any_more() {
     // As a session that still could make it left it.
     does(&target, &write(NEW));
     assert_eq!(standing(&target, &step), Standing::Done);
-    target.undo(&step).unwrap();
+    target.undo(&step, None).unwrap();
     assert_eq!(standing(&target, &step), Standing::Ahead);
     assert_eq!(tree(root.path()), before);
 }
@@ -104,7 +104,7 @@ fn files_are_put_aside_by_pattern_and_put_back() {
         ["etc/kubernetes/kubeconfig", "var/lib/kubelet/pki/kubelet-server-2025-12-03.pem"]
     );
     assert_eq!(target.keep(&step).unwrap().len(), 4, "a link is kept as one");
-    target.undo(&step).unwrap();
+    target.undo(&step, None).unwrap();
     assert_eq!(tree(root.path()), before);
     assert_eq!(standing(&target, &step), Standing::Ahead);
 }
@@ -119,7 +119,7 @@ fn what_was_made_anew_is_not_put_back() {
     let anew = at(root.path(), "/var/lib/kubelet/pki/kubelet-client-2026-01-01.pem");
     fs_err::write(&anew, "new key").unwrap();
     assert!(matches!(standing(&target, &step), Standing::Elsewhere(_)));
-    let said = target.undo(&step).unwrap_err();
+    let said = target.undo(&step, None).unwrap_err();
     assert!(matches!(&said, Trouble::Stale(why) if why.contains("was made anew since")), "{said}");
     assert_eq!(fs_err::read_to_string(anew).unwrap(), "new key");
     assert!(!at(root.path(), "/var/lib/kubelet/kubeconfig").exists());
@@ -133,7 +133,7 @@ fn nothing_to_put_aside_is_no_fault() {
     let step = retire();
     does(&target, &step);
     assert_eq!(standing(&target, &step), Standing::Done);
-    target.undo(&step).unwrap();
+    target.undo(&step, None).unwrap();
     assert_eq!(standing(&target, &step), Standing::Ahead);
 }
 
@@ -187,7 +187,7 @@ fn the_nodes_own_kubeconfig_is_copied_on_the_node() {
     assert_eq!(standing(&target, &step), Standing::Done);
     let written = at(root.path(), "/var/lib/kubelet/kubeconfig");
     assert_eq!(fs_err::read_to_string(written).unwrap(), lent);
-    target.undo(&step).unwrap();
+    target.undo(&step, None).unwrap();
     assert_eq!(tree(root.path()), before);
 }
 
@@ -203,7 +203,7 @@ fn what_was_lent_is_given_back_with_every_copy_that_the_kubelet_made() {
     kubelet_stores(root.path(), LENT);
     assert_eq!(standing(&target, &borrow()), Standing::Done);
     assert_ne!(tree(root.path()), before);
-    target.undo(&borrow()).unwrap();
+    target.undo(&borrow(), None).unwrap();
     assert_eq!(tree(root.path()), before);
     assert_eq!(standing(&target, &borrow()), Standing::Ahead);
 }
@@ -227,7 +227,7 @@ fn copies_go_also_where_the_kubeconfig_was_put_back_by_hand() {
     kubelet_stores(root.path(), LENT);
     keep(&aside, &kubeconfig);
     fs_err::remove_file(&aside).unwrap();
-    target.undo(&borrow()).unwrap();
+    target.undo(&borrow(), None).unwrap();
     assert_eq!(tree(root.path()), before);
 }
 
@@ -259,7 +259,7 @@ fn an_identity_that_the_kubelet_got_for_itself_meanwhile_stays() {
     for name in ["current", "of-master-1"] {
         wanted.insert(own(name), now[&own(name)].clone());
     }
-    target.undo(&borrow()).unwrap();
+    target.undo(&borrow(), None).unwrap();
     assert_eq!(tree(root.path()), wanted);
 }
 

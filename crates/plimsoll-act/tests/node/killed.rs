@@ -87,7 +87,7 @@ fn done(step: &Step, kill: usize) -> bool {
         Standing::Elsewhere(why) => panic!("kill {kill}: {why}"),
     }
     assert_eq!(standing(&target, step), Standing::Done, "kill {kill}");
-    target.undo(step).unwrap();
+    target.undo(step, None).unwrap();
     assert_eq!(tree(root.path()), before, "kill {kill}");
     whole
 }
@@ -101,11 +101,11 @@ fn undone(step: &Step, kill: usize) -> bool {
     kill_at(NEVER);
     does(&target, step);
     kill_at(&kill.to_string());
-    let whole = target.undo(step).is_ok();
+    let whole = target.undo(step, None).is_ok();
     kill_at(NEVER);
     // Half put back is neither here nor there, and is gone on with.
     if standing(&target, step) != Standing::Ahead {
-        target.undo(step).unwrap();
+        target.undo(step, None).unwrap();
     }
     assert_eq!(tree(root.path()), before, "kill {kill}");
     assert_eq!(standing(&target, step), Standing::Ahead, "kill {kill}");
@@ -123,11 +123,11 @@ fn given_back(kill: usize) -> bool {
     does(&target, &borrow());
     kubelet_stores(root.path(), LENT);
     kill_at(&kill.to_string());
-    let whole = target.undo(&borrow()).is_ok();
+    let whole = target.undo(&borrow(), None).is_ok();
     kill_at(NEVER);
     // Whoever looks sees that it was lent for as long as anything of it is left.
     if standing(&target, &borrow()) != Standing::Ahead {
-        target.undo(&borrow()).unwrap();
+        target.undo(&borrow(), None).unwrap();
     }
     assert_eq!(tree(root.path()), before, "kill {kill}");
     whole

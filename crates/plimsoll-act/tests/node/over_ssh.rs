@@ -136,7 +136,7 @@ fn inner() {
 
     for step in [&begin, &aside, &written, &stop] {
         assert_eq!(standing(&target, step), Standing::Done);
-        target.undo(step).unwrap();
+        target.undo(step, None).unwrap();
     }
     let mut after = tree(root);
     assert_eq!(after["state"], before["state"], "what ran runs again");

@@ -9,7 +9,7 @@ use plimsoll_model::plan::{
     Action, Content, Object, PLAN_SCHEMA, Plan, Power, Reason, Rehearsal, Step, Target as Where,
     Undo, UnitVerb,
 };
-use plimsoll_model::{EntityId, Evidence, FactBase};
+use plimsoll_model::{EntityId, Evidence, FactBase, Value as Fact};
 use plimsoll_repair::{Observed, exact};
 use serde_json::{Value, json};
 
@@ -20,8 +20,11 @@ pub struct Body<'a> {
     pub gets_worse: bool,
 }
 
+/// Cluster that plans of this test are for.
+pub const CLUSTER: &str = "1b7c7a2e-0000-4000-8000-000000000001";
+
 impl Body<'_> {
-    fn is_done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         let done =
             |step: &Step| self.pretend.look(step).is_ok_and(|s| s.standing == Standing::Done);
         self.plan.steps.iter().all(done)
@@ -39,7 +42,7 @@ impl World for Body<'_> {
             let entity = EntityId::cluster_scoped("Node", "worker-2");
             roots.push(StateRef { id: "new-trouble".into(), entity });
         }
-        Ok(Look { base: base(), diagnosis: diagnosis(&roots) })
+        Ok(Look { base: base(), diagnosis: diagnosis(&roots, &[]) })
     }
 
     fn glance(&self) -> Result<FactBase, String> {
@@ -66,11 +69,12 @@ impl Consent for Yes {
     }
 }
 
-fn root() -> StateRef {
+pub fn root() -> StateRef {
     StateRef { id: "thing-broken".into(), entity: EntityId::cluster_scoped("Node", "worker-1") }
 }
 
-fn diagnosis(roots: &[StateRef]) -> Diagnosis {
+/// With these roots, and these states beside them.
+pub fn diagnosis(roots: &[StateRef], beside: &[StateRef]) -> Diagnosis {
     let one = |state: &StateRef| Root {
         id: state.id.clone(),
         entity: state.entity.clone(),
@@ -101,7 +105,7 @@ fn diagnosis(roots: &[StateRef]) -> Diagnosis {
         reason: String::new(),
         costs: None,
         roots: roots.iter().map(one).collect(),
-        states: roots.iter().map(active).collect(),
+        states: roots.iter().chain(beside).map(active).collect(),
         edges: Vec::new(),
         deadlocks: Vec::new(),
         unexplained: Vec::new(),
@@ -114,8 +118,24 @@ fn diagnosis(roots: &[StateRef]) -> Diagnosis {
 }
 
 /// A cluster in which no guard has anything against the plan.
-fn base() -> FactBase {
+pub fn base() -> FactBase {
     let mut base = FactBase::default();
+    let mut set = |kind: &str, name: &str, fact: &str, value: Fact| {
+        let id = match kind {
+            "Cluster" => EntityId::cluster(),
+            kind => EntityId::cluster_scoped(kind, name),
+        };
+        base.entities.entry(id).or_default().facts.insert(fact.into(), value);
+    };
+    let whole = |plural: &str| (plural.to_string(), Fact::List(Vec::new()));
+    let lists = ["nodes", "baremetalhosts", "machineconfigpools", "clusteroperators"].map(whole);
+    set("Cluster", "", "lists", Fact::Map(lists.into()));
+    set("Cluster", "", "id", CLUSTER.into());
+    set("Cluster", "", "updating", false.into());
+    for operator in ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"] {
+        let settled = Fact::Map([("status".to_string(), "False".into())].into());
+        set("ClusterOperator", operator, "progressing", settled);
+    }
     let at = Evidence {
         source: String::new(),
         path: String::new(),
@@ -127,6 +147,8 @@ fn base() -> FactBase {
     for node in ["worker-1", "worker-2"] {
         let entity = base.entities.entry(EntityId::cluster_scoped("Node", node)).or_default();
         entity.set("controlPlane", false, at.clone());
+        let ready = Fact::Map([("status".to_string(), "True".into())].into());
+        entity.facts.insert("ready".into(), ready);
     }
     base
 }
@@ -193,7 +215,10 @@ pub fn plan() -> Plan {
         schema: PLAN_SCHEMA.into(),
         digest: String::new(),
         made_for: None,
-        cluster: Default::default(),
+        cluster: plimsoll_model::diagnosis::Cluster {
+            id: Some(CLUSTER.into()),
+            ..Default::default()
+        },
         root: root(),
         confidence: Confidence::Confirmed,
         repair: "test".into(),

@@ -218,7 +218,14 @@ pub fn derive(base: &mut FactBase) {
             homes.len() == outside.len() && !outside.is_empty(),
             from.clone(),
         );
-        infra.derive("nodeSubnetsOfVips", subnets, from);
+        infra.derive("nodeSubnetsOfVips", subnets, from.clone());
+        // What holds each of them at least: the subnet of a node, or nothing but the address itself.
+        let home = |vip: &IpAddr| on_nodes(vip).map_or_else(|| IpNet::from(*vip), |(net, _)| *net);
+        let mut networks: Vec<String> =
+            outside.iter().map(home).map(|net| net.to_string()).collect();
+        networks.sort();
+        networks.dedup();
+        infra.derive("networksOfVips", networks, from);
     }
 }
 

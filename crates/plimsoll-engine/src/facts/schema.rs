@@ -161,6 +161,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("firstVipOutside", "one of them is the first of its kind, which cannot be changed"),
             ("vipsOutsideOnNodeSubnet", "every such VIP lies in a subnet of a control-plane node"),
             ("nodeSubnetsOfVips", "the node subnets that hold such VIPs"),
+            ("networksOfVips", "the same, and /32 or /128 for a VIP that none of them holds"),
             ("clusterNetworks", "networks of pods"),
             ("serviceNetworks", "networks of services"),
             ("internalSubnets", "what OVN-Kubernetes uses inside"),

@@ -2,7 +2,7 @@
 //! names one verb, and its texts name facts of the thing that is repaired.
 
 use plimsoll_model::diagnosis::DoneBy;
-use plimsoll_model::plan::{LONGEST_BREAK, MAKERS, Maker, Power, Signer, UnitVerb};
+use plimsoll_model::plan::{LONGEST_BREAK, MAKERS, Maker, Power, Signer, UnitVerb, least_blast};
 use plimsoll_yaml::{Kind, Node};
 use serde_json::{Map, Value};
 
@@ -138,6 +138,19 @@ pub enum VerbRule {
     EjectMedia { host: String, serial: Option<String> },
 }
 
+impl VerbRule {
+    /// Of the object that it is done to. One that only the data tells is none that is known.
+    fn kind(&self) -> &str {
+        match self {
+            VerbRule::Patch { object, .. }
+            | VerbRule::Create { object, .. }
+            | VerbRule::Fill { object, .. }
+            | VerbRule::Delete { object } => object.split('/').next().unwrap_or_default(),
+            _ => "",
+        }
+    }
+}
+
 #[derive(Debug)]
 pub enum ContentRule {
     Value(Value),
@@ -244,17 +257,7 @@ impl<'n> Loader<'n> {
             _ => self.conditions(&fields, "expect"),
         };
         let blast = fields.number("blast", &mut self.errors);
-        let usual = match &rule {
-            VerbRule::Hand { .. } | VerbRule::Wait => 0,
-            VerbRule::Delete { object } => deletion(object),
-            VerbRule::Approve { .. } => 1,
-            VerbRule::Patch { .. } | VerbRule::Create { .. } | VerbRule::Fill { .. } => 2,
-            VerbRule::EjectMedia { .. } => 2,
-            VerbRule::WriteFile { .. }
-            | VerbRule::Retire { .. }
-            | VerbRule::Unit { .. }
-            | VerbRule::Power { .. } => 3,
-        };
+        let usual = least_blast(verb, rule.kind());
         if blast.is_some_and(|level| level > MAX_BLAST) {
             let message = format!("'blast' is a level from 0 to {MAX_BLAST}");
             self.errors.push(fields.at("blast", message));
@@ -426,15 +429,6 @@ impl<'n> Loader<'n> {
             });
         }
         rules
-    }
-}
-
-/// How far the deletion of `Kind/…` reaches. Of what is made again, or ends by itself, it is little; of
-/// anything else, and of a kind that only the data tells, it is felt.
-fn deletion(object: &str) -> u8 {
-    match object.split('/').next() {
-        Some("Pod" | "CertificateSigningRequest" | "Job") => 1,
-        _ => 3,
     }
 }
 

@@ -53,6 +53,19 @@ repairs:
     minutes: 3
   escalate: "-"
   source: "-"
+- id: branches
+  title: branches
+  steps:
+  - patch: BareMetalHost/openshift-machine-api/{name}
+    title: on
+    when: "self.poweredOn"
+    operations: [{op: replace, path: /spec/online, value: true}]
+  - patch: BareMetalHost/openshift-machine-api/{name}
+    title: off
+    when: "!self.poweredOn"
+    operations: [{op: replace, path: /spec/online, value: false}]
+  escalate: "-"
+  source: "-"
 - id: elsewhere
   title: elsewhere
   steps:
@@ -110,6 +123,16 @@ fn plan(repair: &str, answers: &[(&str, &str)]) -> Plan {
 
 fn told(plan: &Plan) -> Vec<String> {
     plan.hindrances.iter().map(ToString::to_string).collect()
+}
+
+/// A plan without a step is not what a fact that is missing makes of one with two.
+#[test]
+fn a_step_that_may_be_needed_is_not_left_out_without_a_word() {
+    let plan = plan("branches", &[]);
+    assert_eq!(plan.steps.len(), 0);
+    let told = told(&plan);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().all(|why| why.contains("poweredOn")), "{told:?}");
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! What follows from a verb alone: its undo, the rights for both, and its dry run.
 
+use std::collections::BTreeSet;
+
 use plimsoll_model::plan::{
-    Action, Content, Permission, Rehearsal, Signer, Target, Undo, UnitVerb,
+    Action, Content, Maker, Permission, Rehearsal, Signer, Step, Target, Undo, UnitVerb,
 };
 use serde_json::Value;
+
+use crate::resource::resource;
 
 /// Lines of a file that a plan shows, and characters of each; all of it is in the step itself.
 const SHOWN_LINES: usize = 200;
@@ -70,6 +74,10 @@ pub fn undo(action: &Action, target: &Target) -> Undo {
             Target::Api(object) if object.kind == "Pod" => {
                 nothing("whoever made the pod makes it again")
             }
+            // It says who asked, and that would be whoever brings it back.
+            Target::Api(object) if object.kind == "CertificateSigningRequest" => {
+                impossible("a request is its asker's: who needs it asks again")
+            }
             _ => Undo::Restore,
         },
         Action::Approve { .. } => {
@@ -99,6 +107,12 @@ fn lasting(operations: &[Value], target: &Target) -> Option<&'static str> {
         "Infrastructure" if networks.iter().any(|place| adds(place)) => {
             Some("the network operator refuses it: removing machine networks is forbidden")
         }
+        // They copy it into what they roll out: another one, the old one too, is a rollout more.
+        "Etcd" | "KubeAPIServer" | "KubeControllerManager" | "KubeScheduler"
+            if adds("/spec/forceRedeploymentReason") =>
+        {
+            Some("a rollout is not taken back: to put the old reason back starts another one")
+        }
         "BareMetalHost" if adds("/metadata/annotations/reboot.metal3.io") => {
             Some("a boot is not taken back; the controller takes the annotation off itself")
         }
@@ -106,8 +120,57 @@ fn lasting(operations: &[Value], target: &Target) -> Option<&'static str> {
     }
 }
 
-/// Of the step and of its undo.
+/// Of the step and of its undo, whatever the plan says of them: a plan is a file.
+pub fn rights(step: &Step) -> BTreeSet<Permission> {
+    let told = step.permissions.iter().cloned();
+    told.chain(permissions(&step.action, &step.target)).collect()
+}
+
+/// Of the step and of its undo, and of what is read for it.
 pub fn permissions(action: &Action, target: &Target) -> Vec<Permission> {
+    let mut all = changing(action, target);
+    for right in reading(action) {
+        if !all.iter().any(|known| covers(known, &right)) {
+            all.push(right);
+        }
+    }
+    all
+}
+
+fn covers(known: &Permission, right: &Permission) -> bool {
+    let all_names = Permission { name: right.name.clone(), ..known.clone() };
+    known == right || (known.name.is_none() && all_names == *right)
+}
+
+/// What a maker makes it of.
+fn reading(action: &Action) -> Vec<Permission> {
+    let (Action::Create { content } | Action::Fill { content } | Action::WriteFile { content, .. }) =
+        action
+    else {
+        return Vec::new();
+    };
+    let Content::Maker { maker, inputs } = content else { return Vec::new() };
+    let known = Maker::named(maker).map(|maker| maker.reads).unwrap_or_default();
+    let right = |place: &&str| {
+        let filled = inputs.as_object().into_iter().flatten().fold(
+            place.to_string(),
+            |text, (key, value)| {
+                text.replace(&format!("{{{key}}}"), value.as_str().unwrap_or_default())
+            },
+        );
+        let object = resource(&filled.parse().ok()?)?;
+        Some(Permission {
+            verb: "get".into(),
+            group: object.group,
+            resource: object.plural,
+            namespace: object.namespace,
+            name: Some(object.name),
+        })
+    };
+    known.iter().filter_map(right).collect()
+}
+
+fn changing(action: &Action, target: &Target) -> Vec<Permission> {
     let signing = |verb: &str, group: &str, resource: &str, name: Option<&str>| Permission {
         verb: verb.into(),
         group: group.into(),
@@ -122,6 +185,7 @@ pub fn permissions(action: &Action, target: &Target) -> Vec<Permission> {
             Signer::Serving => "kubernetes.io/kubelet-serving",
         };
         return vec![
+            signing("list", "", "nodes", None),
             signing("list", group, "certificatesigningrequests", None),
             signing("update", group, "certificatesigningrequests/approval", None),
             signing("approve", group, "signers", Some(name)),
@@ -165,6 +229,10 @@ pub fn permissions(action: &Action, target: &Target) -> Vec<Permission> {
 pub fn rehearsal(action: &Action) -> Rehearsal {
     let impossible = |because: &str| Rehearsal::Impossible { because: because.into() };
     match action {
+        Action::Create { content: Content::Maker { .. } }
+        | Action::Fill { content: Content::Maker { .. } } => {
+            impossible("it is made when it is written, and once")
+        }
         Action::Patch { .. } | Action::Create { .. } | Action::Delete | Action::Fill { .. } => {
             Rehearsal::Server
         }
@@ -206,6 +274,53 @@ mod tests {
         let object = crate::resource(&EntityId::namespaced(kind, "n", "x")).into_iter();
         let rights = object.flat_map(|object| permissions(action, &Target::Api(object)));
         rights.map(|right| (right.verb, right.name)).collect()
+    }
+
+    #[test]
+    fn what_a_maker_reads_is_a_right_of_the_step() {
+        let inputs = serde_json::json!({"secret": "infra-user-data"});
+        let content = Content::Maker { maker: "pointer-ignition".into(), inputs };
+        let name = EntityId::namespaced("Secret", "openshift-machine-api", "infra-user-data");
+        let target = Target::Api(resource(&name).unwrap());
+        let all = permissions(&Action::Fill { content }, &target);
+        let reads = all.iter().filter(|right| right.verb == "get");
+        let reads: Vec<_> = reads.map(|right| right.name.as_deref().unwrap_or("any")).collect();
+        assert_eq!(reads, ["any", "machine-config-server-ca", "root-ca"]);
+        // Nobody is spared a review because the plan leaves rights out.
+        let step: Step = serde_json::from_value(serde_json::json!({
+            "number": 1, "title": "", "blast": 0, "action": {"do": "delete"},
+            "target": target, "undo": {"by": "restore"}, "rehearsal": {"by": "server"},
+        }))
+        .unwrap();
+        assert!(super::rights(&step).iter().any(|right| right.verb == "delete"));
+        assert_eq!(step.reach(), 3);
+    }
+
+    #[test]
+    fn a_dry_run_is_promised_only_where_there_is_one() {
+        let content = Content::Maker { maker: "m".into(), inputs: Value::Null };
+        for made in [Action::Create { content: content.clone() }, Action::Fill { content }] {
+            assert!(matches!(rehearsal(&made), Rehearsal::Impossible { .. }));
+        }
+        let value = Value::Null;
+        let told = Action::Create { content: Content::Plan { value } };
+        assert_eq!(rehearsal(&told), Rehearsal::Server);
+    }
+
+    #[test]
+    fn what_comes_back_as_something_else_is_not_called_an_undo() {
+        let object = |kind: &str| {
+            let entity = EntityId::cluster_scoped(kind, "cluster");
+            Target::Api(crate::resource(&entity).unwrap_or_default())
+        };
+        let reason = serde_json::json!({"op": "add", "path": "/spec/forceRedeploymentReason",
+            "value": "again"});
+        let patch = Action::Patch { subresource: None, operations: vec![reason] };
+        for kind in ["Etcd", "KubeAPIServer", "KubeControllerManager", "KubeScheduler"] {
+            assert!(matches!(undo(&patch, &object(kind)), Undo::Impossible { .. }), "{kind}");
+        }
+        let request = object("CertificateSigningRequest");
+        assert!(matches!(undo(&Action::Delete, &request), Undo::Impossible { .. }));
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl<'w> Writer<'w> {
         self.filled(text, item).unwrap_or_else(|_| self.told(text))
     }
 
-    fn is(&self, predicate: &Predicate, item: Option<&Item>) -> bool {
+    fn truth(&self, predicate: &Predicate, item: Option<&Item>) -> Truth {
         let mut scope = rules::shared(self.base);
         let nothing = Entity::default();
         let own = self.entity.unwrap_or(&nothing);
@@ -124,12 +124,23 @@ impl<'w> Writer<'w> {
         if let Some(Item::Thing(id, entity)) = item {
             scope.add_variable_from_value("each", rules::bound(id, entity));
         }
-        predicate.truth(&scope) == Truth::True
+        predicate.truth(&scope)
+    }
+
+    fn is(&self, predicate: &Predicate, item: Option<&Item>) -> bool {
+        self.truth(predicate, item) == Truth::True
     }
 
     pub fn steps(&self, rule: &StepRule) -> Result<Vec<Drafted>, String> {
-        if rule.when.as_ref().is_some_and(|when| !self.is(when, None)) {
-            return Ok(Vec::new());
+        let by_hand = matches!(rule.verb, VerbRule::Hand { .. } | VerbRule::Wait);
+        match rule.when.as_ref().map(|when| self.truth(when, None)) {
+            None | Some(Truth::True) => {}
+            // A step that may be needed is not left out without a word.
+            Some(Truth::Unknown(why)) if !by_hand => {
+                let title = self.loosely(&rule.title, None);
+                return Err(format!("whether it is needed is not known ({why}): {title}"));
+            }
+            Some(_) => return Ok(Vec::new()),
         }
         let items: Vec<Item<'w>> = match &rule.each {
             None => return Ok(vec![self.step(rule, None)?]),

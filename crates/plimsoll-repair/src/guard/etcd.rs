@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use plimsoll_model::plan::{Action, Content, Object, Plan, Power, Target, UnitVerb};
+use plimsoll_model::plan::{Action, Content, Object, Plan, Power, Target};
 use plimsoll_model::{EntityId, FactBase, Value};
 use regex::Regex;
 use serde_json::Value as Json;
 
-use super::objects::touches;
+use super::change::Leaf;
 use super::{Scene, is_called};
 
 /// How many members there are, and how many are well.
@@ -56,19 +56,29 @@ impl Members {
     }
 }
 
-/// A step that takes a machine or its containers down.
+/// A step that takes machines or the members of etcd down.
 enum Takes {
     Machine(String),
     /// Every machine of the control plane, one after the other.
     Masters,
+    /// Every machine of another pool, one after the other.
+    Workers,
+    /// Every member of etcd, one after the other.
+    Members,
     Nothing,
 }
 
-/// A machine that is known by its serial number and is none of this cluster.
+/// A machine that is known by its serial number and is none of this cluster, as far as all of it is known.
 fn is_stranger(scene: &Scene) -> bool {
     let Target::Bmc { host, serial: Some(_) } = &scene.step.target else { return false };
     let is_it = |id: &EntityId| is_called(id, host);
-    !scene.hosts().chain(scene.all("Node")).any(is_it)
+    scene.knows_all_machines() && !scene.hosts().chain(scene.all("Node")).any(is_it)
+}
+
+/// Whether the step takes anything of the control plane down, or a machine. Workers are looked after by their pool,
+/// which drains no second one.
+pub fn takes_down(scene: &Scene) -> bool {
+    !matches!(takes(scene), Takes::Nothing | Takes::Workers)
 }
 
 fn takes(scene: &Scene) -> Takes {
@@ -79,14 +89,6 @@ fn takes(scene: &Scene) -> Takes {
         (Action::Power { to: Power::Off }, Target::Bmc { host, .. }) => {
             Takes::Machine(host.clone())
         }
-        (Action::Unit { unit, verb }, Target::Node { name }) => {
-            // Containers run on without their kubelet, but not without their runtime.
-            let is_runtime = unit.trim_end_matches(".service") == "crio";
-            match (is_runtime, verb) {
-                (true, UnitVerb::Stop | UnitVerb::Restart) => Takes::Machine(name.clone()),
-                _ => Takes::Nothing,
-            }
-        }
         // Up to 4.17 the operator renders it into the config of every node. Later ones lose nothing by waiting.
         (Action::Fill { .. } | Action::Patch { .. } | Action::Delete, Target::Api(object))
             if object.kind == "ConfigMap"
@@ -96,26 +98,7 @@ fn takes(scene: &Scene) -> Takes {
             Takes::Masters
         }
         (_, Target::Api(object)) if object.kind == "MachineConfig" => of_config(scene, object),
-        (Action::Patch { operations, .. }, Target::Api(object)) => {
-            let about = |path: &str, value: &dyn Fn(&serde_json::Value) -> bool| {
-                operations.iter().any(|one| {
-                    let at = one["path"].as_str().unwrap_or_default();
-                    let covers = at == path || path.starts_with(&format!("{at}/"));
-                    covers && (one["op"] == "remove" || value(&one["value"]))
-                })
-            };
-            let unpauses = || about("/spec/paused", &|value| value != &serde_json::json!(true));
-            let switches_off =
-                || about("/spec/online", &|value| value == &serde_json::json!(false));
-            let reboots = || operations.iter().any(super::hosts::asks_for_reboot);
-            match object.kind.as_str() {
-                "MachineConfigPool" if object.name == "master" && unpauses() => Takes::Masters,
-                "BareMetalHost" if switches_off() || reboots() => {
-                    Takes::Machine(object.name.clone())
-                }
-                _ => Takes::Nothing,
-            }
-        }
+        (Action::Patch { .. }, Target::Api(object)) => of_patch(scene, object),
         (Action::Delete, Target::Api(object)) if object.kind == "Node" => {
             Takes::Machine(object.name.clone())
         }
@@ -123,6 +106,25 @@ fn takes(scene: &Scene) -> Takes {
             if path == "/run/machine-config-daemon-force" =>
         {
             Takes::Machine(name.clone())
+        }
+        _ => Takes::Nothing,
+    }
+}
+
+fn of_patch(scene: &Scene, object: &Object) -> Takes {
+    let leaves = scene.leaves();
+    let any = |path: &str, is_it: fn(&Leaf) -> bool| {
+        leaves.iter().any(|leaf| leaf.path == path && is_it(leaf))
+    };
+    let unpauses = any("/spec/paused", |leaf| !leaf.is_set_to(true));
+    let switches_off = any("/spec/online", |leaf| !leaf.is_set_to(true));
+    let rolls_out = any("/spec/forceRedeploymentReason", |_| true);
+    match object.kind.as_str() {
+        "MachineConfigPool" if unpauses && object.name == "master" => Takes::Masters,
+        "MachineConfigPool" if unpauses => Takes::Workers,
+        "Etcd" if rolls_out => Takes::Members,
+        "BareMetalHost" if switches_off || super::hosts::asks_for_reboot(&leaves) => {
+            Takes::Machine(object.name.clone())
         }
         _ => Takes::Nothing,
     }
@@ -139,22 +141,30 @@ fn labelled(config: &Json) -> Option<&str> {
 
 /// Which pool's nodes a config reboots. One of which nobody tells may be the masters'.
 fn of_config(scene: &Scene, object: &Object) -> Takes {
-    let role = match &scene.step.action {
-        Action::Create { content: Content::Plan { value } } => labelled(value),
+    let now = scene.object.and_then(labelled);
+    let roles = match &scene.step.action {
+        Action::Create { content: Content::Plan { value } } => vec![labelled(value)],
         Action::Create { content: Content::Maker { maker, inputs } } => {
-            inputs.get("role").and_then(Json::as_str).filter(|_| maker == LABELLED_BY_ROLE)
+            let told = inputs.get("role").and_then(Json::as_str);
+            vec![told.filter(|_| maker == LABELLED_BY_ROLE)]
         }
-        Action::Patch { operations, .. } if operations.iter().any(|one| touches(one, ROLE)) => None,
-        _ => scene.object.and_then(labelled),
+        // Whoever loses it is rendered anew, and so is whoever gets it.
+        Action::Patch { .. } if scene.leaves().iter().any(|leaf| leaf.is_about(ROLE)) => {
+            vec![now, None]
+        }
+        _ => vec![now],
     };
     // A rendered config that no label gives to a pool is only a record.
-    let is_record =
-        matches!(scene.step.action, Action::Create { .. }) && object.name.starts_with("rendered-");
-    match role {
-        Some("master") => Takes::Masters,
-        Some(_) => Takes::Nothing,
-        None if is_record => Takes::Nothing,
-        None => Takes::Masters,
+    let is_record = object.name.starts_with("rendered-")
+        && matches!(scene.step.action, Action::Create { .. } | Action::Delete);
+    let is_masters = |role: &Option<&str>| match role {
+        Some(role) => *role == "master",
+        None => !is_record,
+    };
+    match roles.iter().any(is_masters) {
+        true => Takes::Masters,
+        false if is_record => Takes::Nothing,
+        false => Takes::Workers,
     }
 }
 
@@ -176,14 +186,18 @@ pub fn quorum_survives(scene: &Scene) -> Vec<String> {
     let members = Members::of(scene.base);
     let margin = |what: &str| match members {
         Some(members) if members.can_lose_one() => Vec::new(),
+        Some(Members { all: 1, .. }) => vec![format!(
+            "{what}, and this cluster has one: no plan takes that down, a person does it by hand"
+        )],
         Some(Members { all, well }) => vec![format!(
             "{what}, and etcd has {well} of {all} members well: one less and it has no quorum"
         )],
         None => vec![format!("{what}, and how many members of etcd are well is not known")],
     };
     match takes(scene) {
-        Takes::Nothing => Vec::new(),
+        Takes::Nothing | Takes::Workers => Vec::new(),
         Takes::Masters => margin("it reboots masters one after the other"),
+        Takes::Members => margin("it restarts the members of etcd one after the other"),
         Takes::Machine(machine) => match is_master(scene, &machine) {
             Some(false) => Vec::new(),
             // A master whose member is gone already takes nothing with it.
@@ -235,6 +249,9 @@ pub fn one_master_at_a_time(scene: &Scene) -> Vec<String> {
     if scene.plan.root.entity == own {
         return Vec::new();
     }
+    if !scene.is_listed("Node") {
+        return vec!["whether the other masters are ready is not known".into()];
+    }
     let is_down = |id: &&EntityId| {
         **id != own
             && scene.flag(id, "controlPlane") == Some(true)
@@ -244,5 +261,29 @@ pub fn one_master_at_a_time(scene: &Scene) -> Vec<String> {
     match down.is_empty() {
         true => Vec::new(),
         false => vec![format!("another master is not ready: {}", down.join(", "))],
+    }
+}
+
+/// Draining one node after the other needs somewhere for the pods to go: more than half of them have to be ready.
+/// Who is not known to be ready is not.
+pub fn enough_nodes_stay(scene: &Scene) -> Vec<String> {
+    let masters = match takes(scene) {
+        Takes::Masters => true,
+        Takes::Workers => false,
+        _ => return Vec::new(),
+    };
+    let role = if masters { "masters" } else { "workers" };
+    if !scene.is_listed("Node") {
+        return vec![format!("how many {role} are ready is not known")];
+    }
+    let is_its = |id: &&EntityId| scene.flag(id, "controlPlane").unwrap_or(masters) == masters;
+    let nodes: Vec<&EntityId> = scene.all("Node").filter(is_its).collect();
+    let ready = nodes.iter().filter(|id| scene.text(id, "ready.status") == Some("True")).count();
+    match nodes.len() < 2 || ready * 2 > nodes.len() {
+        true => Vec::new(),
+        false => vec![format!(
+            "its nodes are drained one after the other, and only {ready} of {} {role} are ready",
+            nodes.len()
+        )],
     }
 }

@@ -13,7 +13,9 @@ const FORCE: &str = "/run/machine-config-daemon-force";
 const KUBELET: &str = "/var/lib/kubelet/kubeconfig";
 /// What may be put aside: it is made anew.
 const RETIRABLE: [&str; 2] = [KUBELET, "/var/lib/kubelet/pki/kubelet-client-*"];
-const UNITS: [&str; 4] = ["kubelet", "crio", "chronyd", "NetworkManager"];
+/// Containers run on without their kubelet. Without their runtime or their network they do not, and who comes by
+/// ssh cannot put those back.
+const UNITS: [&str; 1] = ["kubelet"];
 const IMAGE_CONFIG: &str = "MachineConfig";
 
 pub fn only_known_files(scene: &Scene) -> Vec<String> {

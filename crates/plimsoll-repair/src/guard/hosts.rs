@@ -2,22 +2,17 @@
 
 use plimsoll_model::EntityId;
 use plimsoll_model::plan::{Action, Power, Target};
-use serde_json::{Value, json};
 
+use super::change::Leaf;
 use super::{Scene, is_called};
 
 /// States of a host that has an operating system, and perhaps work, on it.
 const IN_USE: [&str; 3] = ["provisioned", "externally provisioned", "provisioning"];
 
-/// An annotation that makes the host's controller reboot it.
-pub fn asks_for_reboot(operation: &Value) -> bool {
-    let path = operation["path"].as_str().unwrap_or_default();
-    let whole = path == "/metadata/annotations"
-        && operation["value"]
-            .as_object()
-            .is_some_and(|map| map.keys().any(|key| key.starts_with("reboot.metal3.io")));
-    let one = path.starts_with("/metadata/annotations/reboot.metal3.io");
-    operation["op"] != "remove" && (whole || one)
+/// By an annotation, which makes the host's controller reboot it.
+pub fn asks_for_reboot(leaves: &[Leaf]) -> bool {
+    let place = "/metadata/annotations/reboot.metal3.io";
+    leaves.iter().any(|leaf| leaf.path.starts_with(place) && leaf.becomes.is_some())
 }
 
 /// Two machines may answer at one address: who switches one off says by its serial number which.
@@ -51,18 +46,14 @@ pub fn no_host_for_anothers_sake(scene: &Scene) -> Vec<String> {
         (Action::Power { to }, Target::Bmc { host, .. }) => {
             (host, if *to == Power::On { "switched on" } else { "switched off" })
         }
-        (Action::Patch { operations, .. }, Target::Api(object))
-            if object.kind == "BareMetalHost" =>
-        {
-            let sets = |value: Value| {
-                let is_it = |one: &&Value| one["path"] == "/spec/online" && one["value"] == value;
-                operations.iter().any(|one| is_it(&one))
-            };
-            match () {
-                () if operations.iter().any(asks_for_reboot) => (&object.name, "rebooted"),
-                () if sets(json!(false)) => (&object.name, "switched off"),
-                () if sets(json!(true)) => (&object.name, "switched on"),
-                () => return Vec::new(),
+        (Action::Patch { .. }, Target::Api(object)) if object.kind == "BareMetalHost" => {
+            let leaves = scene.leaves();
+            let online = leaves.iter().find(|leaf| leaf.path == "/spec/online");
+            match online {
+                _ if asks_for_reboot(&leaves) => (&object.name, "rebooted"),
+                Some(leaf) if leaf.is_set_to(true) => (&object.name, "switched on"),
+                Some(_) => (&object.name, "switched off"),
+                None => return Vec::new(),
             }
         }
         (Action::Delete, Target::Api(object)) if object.kind == "BareMetalHost" => {
@@ -93,11 +84,16 @@ pub fn no_host_for_anothers_sake(scene: &Scene) -> Vec<String> {
     why
 }
 
-/// Where the hosts are not the cluster's, its nodes are known. A machine that it does not know at all is
-/// the user's to name.
+/// Where the hosts are not the cluster's, its nodes are known. A machine that is none of them is the user's to
+/// name, as long as all of them are known.
 fn of_a_node(scene: &Scene, host: &str, what: &str) -> Vec<String> {
     let Some(node) = scene.all("Node").find(|node| is_called(node, host)) else {
-        return Vec::new();
+        return match scene.knows_all_machines() {
+            true => Vec::new(),
+            false => vec![format!(
+                "{host} would be {what}, and whether it is a machine of this cluster is not known"
+            )],
+        };
     };
     let is_ready = scene.text(node, "ready.status") == Some("True");
     match what {

@@ -5,6 +5,7 @@ use plimsoll_model::plan::{Action, Content, Object, Target};
 use serde_json::Value;
 
 use super::Scene;
+use super::change::Leaf;
 use crate::resource::misfit;
 
 const MCO: &str = "openshift-machine-config-operator";
@@ -22,38 +23,13 @@ const RECREATED: &[(&str, &str, i64)] = &[
 
 /// What may be deleted: it ends by itself, its owner makes it again, or another guard knows who does. All
 /// else is taken away by whoever put it there.
-const DELETABLE: [&str; 4] = ["CertificateSigningRequest", "Job", "Pod", "Secret"];
+const DELETABLE: [&str; 3] = ["CertificateSigningRequest", "Pod", "Secret"];
 
 fn object<'s>(scene: &Scene<'s>) -> Option<&'s Object> {
     match &scene.step.target {
         Target::Api(object) => Some(object),
         _ => None,
     }
-}
-
-fn operations<'s>(scene: &Scene<'s>) -> &'s [Value] {
-    match &scene.step.action {
-        Action::Patch { operations, .. } => operations,
-        _ => &[],
-    }
-}
-
-fn path(operation: &Value) -> &str {
-    operation["path"].as_str().unwrap_or_default()
-}
-
-/// Whether a patch at `place` reaches `path` or anything below it.
-fn reaches(place: &str, path: &str) -> bool {
-    let below = |outer: &str, inner: &str| {
-        inner == outer || inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
-    };
-    below(path, place) || below(place, path)
-}
-
-/// Whether an operation writes or takes away anything there, or copies it elsewhere.
-pub fn touches(operation: &Value, place: &str) -> bool {
-    let from = operation["from"].as_str();
-    reaches(path(operation), place) || from.is_some_and(|from| reaches(from, place))
 }
 
 /// All other guards judge an object by its kind, and by what is in it.
@@ -77,7 +53,7 @@ pub fn secrets_stay(scene: &Scene) -> Vec<String> {
             Ok(()) => Vec::new(),
             Err(why) => vec![why],
         },
-        Action::Patch { operations, .. } if operations.iter().any(is_of_credentials) => {
+        Action::Patch { .. } if scene.leaves().iter().any(is_of_credentials) => {
             vec![format!(
                 "the data of {entity} is not patched by hand: a plan holds no credentials"
             )]
@@ -90,8 +66,8 @@ pub fn secrets_stay(scene: &Scene) -> Vec<String> {
     }
 }
 
-fn is_of_credentials(operation: &Value) -> bool {
-    ["/data", "/stringData"].iter().any(|place| touches(operation, place))
+fn is_of_credentials(leaf: &Leaf) -> bool {
+    ["/data", "/stringData"].iter().any(|place| leaf.is_about(place))
 }
 
 /// Whether anything of that kind may be deleted at all.
@@ -134,6 +110,17 @@ fn proven_recreator(scene: &Scene, object: &Object) -> Result<(), String> {
     }
 }
 
+/// Who writes under this name and changes back what others wrote.
+fn keeper(manager: &str) -> Option<&'static str> {
+    let keepers = [
+        ("argocd-controller", "Argo CD"),
+        ("argocd-application-controller", "Argo CD"),
+        ("kustomize-controller", "Flux"),
+        ("helm-controller", "Flux"),
+    ];
+    keepers.iter().find(|(name, _)| *name == manager).map(|(_, who)| *who)
+}
+
 /// Who else writes the object, so that a change here would be taken back or fought over.
 pub fn owner(object: &Value) -> Option<String> {
     let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
@@ -148,6 +135,16 @@ pub fn owner(object: &Value) -> Option<String> {
         ("labels", "helm.toolkit.fluxcd.io/name", "Flux"),
         ("annotations", "policy.open-cluster-management.io/policy", "a hub's policy"),
     ];
+    // Where it tracks by a label of its choice, what it wrote still bears its name. Helm changes nothing back by
+    // itself, and what OLM installs is owned by its ClusterServiceVersion.
+    let writers = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let managers = writers.into_iter().flatten().filter_map(|one| one["manager"].as_str());
+    let keeper = managers.filter_map(|manager| Some((keeper(manager)?, manager))).next();
+    if let Some((who, manager)) = keeper {
+        return Some(format!(
+            "{kind}/{name} is kept by {who} (it was written by {manager}): change it there, or it is changed back"
+        ));
+    }
     let git = marks.iter().find_map(|(part, key, who)| Some((who, text(part, key)?)));
     if let Some((who, what)) = git {
         return Some(format!(
@@ -238,44 +235,36 @@ pub fn static_pods_stay(scene: &Scene) -> Vec<String> {
 
 /// A plain patch of a status is dropped without a word.
 pub fn status_by_subresource(scene: &Scene) -> Vec<String> {
-    let Action::Patch { subresource, operations } = &scene.step.action else { return Vec::new() };
-    let touches = operations.iter().any(|one| reaches(path(one), "/status"));
-    match (touches, subresource.as_deref()) {
-        (true, None) => {
-            vec!["a status is changed by its subresource; this would be ignored".into()]
-        }
-        _ => Vec::new(),
+    let Action::Patch { subresource: None, .. } = &scene.step.action else { return Vec::new() };
+    match scene.leaves().iter().any(|leaf| leaf.is_about("/status")) {
+        true => vec!["a status is changed by its subresource; this would be ignored".into()],
+        false => Vec::new(),
     }
 }
 
 const MACHINE_CONFIG: &str = "/metadata/annotations/machineconfiguration.openshift.io~1";
 
-/// What a node says of its config is true of its disk, or the daemon finds the difference and stops.
-pub fn annotations_follow_the_disk(scene: &Scene) -> Vec<String> {
+/// What a node says of its config is true of its disk, or the daemon finds the difference and stops. That a name
+/// is the same proves nothing of the files: only the daemon compares them, and writes what it found.
+pub fn annotations_are_the_daemons(scene: &Scene) -> Vec<String> {
     let Some(object) = object(scene).filter(|one| one.kind == "Node") else { return Vec::new() };
     let node = object.entity();
+    let is_its = |leaf: &Leaf| {
+        leaf.path.starts_with(MACHINE_CONFIG)
+            || MACHINE_CONFIG.strip_prefix(&leaf.path).is_some_and(|rest| rest.starts_with('/'))
+    };
     let mut why = Vec::new();
-    for operation in operations(scene) {
-        let place = path(operation);
-        if reaches(place, "/metadata/annotations") && !place.starts_with("/metadata/annotations/") {
-            why.push(format!("all annotations of {node} would be replaced"));
-        }
-        let Some(name) = place.strip_prefix(MACHINE_CONFIG) else { continue };
-        if !["currentConfig", "desiredConfig", "state"].contains(&name) {
-            continue;
-        }
-        let wanted = operation["value"].as_str().unwrap_or_default();
-        let disk = scene.text(&node, "diskConfig");
-        match (name, disk) {
-            ("state", _) => {}
-            (_, Some(disk)) if disk == wanted => {}
-            (_, Some(disk)) => why.push(format!(
+    for leaf in scene.leaves().into_iter().filter(is_its) {
+        let wanted = leaf.becomes.as_ref().and_then(Value::as_str).unwrap_or_default();
+        why.push(match scene.text(&node, "diskConfig") {
+            Some(disk) if disk != wanted && leaf.path.ends_with("Config") => format!(
                 "the disk of {node} has {disk}, not {wanted}: the daemon would find the difference and stop"
-            )),
-            (_, None) => why.push(format!(
-                "what the disk of {node} has is not known: read it over ssh first"
-            )),
-        }
+            ),
+            _ => format!(
+                "what {node} says of its config is its daemon's to write: nothing else proves that \
+                 the files on its disk are those of the config"
+            ),
+        });
     }
     why
 }

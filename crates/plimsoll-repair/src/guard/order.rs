@@ -30,7 +30,7 @@ fn layer(state: &StateRef, explains: &[StateRef]) -> u8 {
 
 pub fn lower_layer_first(scene: &Scene) -> Vec<String> {
     let Some(diagnosis) = scene.diagnosis else { return Vec::new() };
-    if scene.step.blast <= HARMLESS || matches!(scene.step.action, Action::Hand { .. }) {
+    if scene.step.reach() <= HARMLESS || matches!(scene.step.action, Action::Hand { .. }) {
         return Vec::new();
     }
     let own = layer(&scene.plan.root, &scene.plan.reason.explains);
@@ -52,27 +52,37 @@ pub fn lower_layer_first(scene: &Scene) -> Vec<String> {
     }
 }
 
+/// An unknown rollout is one: whoever cannot be asked may be in the middle of it.
 pub fn not_during_a_rollout(scene: &Scene) -> Vec<String> {
-    let is_harmless = scene.step.blast <= HARMLESS || scene.plan.during_rollout;
+    let is_harmless = scene.step.reach() <= HARMLESS || scene.plan.during_rollout;
     if is_harmless || matches!(scene.step.action, Action::Hand { .. }) {
         return Vec::new();
     }
     let mut why = Vec::new();
-    if scene.flag(&EntityId::cluster(), "updating") == Some(true) {
-        why.push("the cluster is being updated".to_string());
+    match scene.flag(&EntityId::cluster(), "updating") {
+        Some(false) => {}
+        Some(true) => why.push("the cluster is being updated".to_string()),
+        None => why.push("whether the cluster is being updated is not known".to_string()),
+    }
+    if !scene.is_listed("MachineConfigPool") {
+        why.push("whether a pool is being rolled out is not known".to_string());
     }
     for pool in scene.all("MachineConfigPool") {
         let paused = scene.flag(pool, "paused") == Some(true);
-        if scene.text(pool, "updating.status") == Some("True") && !paused {
-            why.push(format!("{pool} is being rolled out"));
+        match scene.text(pool, "updating.status") {
+            _ if paused => {}
+            Some("False") => {}
+            Some("True") => why.push(format!("{pool} is being rolled out")),
+            _ => why.push(format!("whether {pool} is being rolled out is not known")),
         }
     }
     for name in ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"] {
         let operator = EntityId::cluster_scoped("ClusterOperator", name);
-        if scene.text(&operator, "progressing.status") == Some("True")
-            && scene.plan.root.entity != operator
-        {
-            why.push(format!("{operator} is being rolled out"));
+        match scene.text(&operator, "progressing.status") {
+            _ if scene.plan.root.entity == operator => {}
+            Some("False") => {}
+            Some("True") => why.push(format!("{operator} is being rolled out")),
+            _ => why.push(format!("whether {operator} is being rolled out is not known")),
         }
     }
     why

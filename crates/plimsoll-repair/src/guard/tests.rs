@@ -1,4 +1,4 @@
-//! One step at a time, on a cluster of which nothing is known.
+//! One step at a time, on a cluster that stands still, and on one of which nothing is known.
 
 use serde_json::json;
 
@@ -25,9 +25,40 @@ fn object(name: &str) -> Json {
     target
 }
 
+/// A cluster in which nothing is rolled out, and of which all nodes, hosts and pools are known.
+fn still() -> FactBase {
+    let mut base = FactBase::default();
+    let mut set = |id: EntityId, fact: &str, value: Value| {
+        base.entities.entry(id).or_default().facts.insert(fact.into(), value);
+    };
+    let whole = |plural: &str| (plural.to_string(), Value::List(Vec::new()));
+    let lists = ["nodes", "baremetalhosts", "machineconfigpools"].map(whole);
+    set(EntityId::cluster(), "lists", Value::Map(lists.into()));
+    set(EntityId::cluster(), "updating", false.into());
+    for name in ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"] {
+        let settled = Value::Map([("status".to_string(), "False".into())].into());
+        set(EntityId::cluster_scoped("ClusterOperator", name), "progressing", settled);
+    }
+    base
+}
+
+fn add_node(base: &mut FactBase, name: &str, is_master: bool, is_ready: bool) {
+    let node = base.entities.entry(EntityId::cluster_scoped("Node", name)).or_default();
+    node.facts.insert("controlPlane".into(), is_master.into());
+    let status = if is_ready { "True" } else { "Unknown" };
+    let ready = Value::Map([("status".to_string(), status.into())].into());
+    node.facts.insert("ready".into(), ready);
+}
+
+fn add_members(base: &mut FactBase, all: i64, well: i64) {
+    let cluster = base.entities.entry(EntityId::cluster()).or_default();
+    cluster.facts.insert("etcdMembers".into(), all.into());
+    cluster.facts.insert("etcdHealthy".into(), well.into());
+}
+
 /// Names of the guards that speak against it, where the object is seen as given.
 fn refused(action: &Json, target: &Json, seen: Option<&Json>) -> Vec<&'static str> {
-    refused_in(&FactBase::default(), action, target, seen)
+    refused_in(&still(), action, target, seen)
 }
 
 fn refused_in(
@@ -79,15 +110,15 @@ fn an_object_is_what_it_is_called() {
         json!({"do": "patch", "subresource": subresource, "operations": operations})
     };
     let mut secret = object("Secret/openshift-machine-api/worker-0-bmc-secret");
-    assert_eq!(refused(&patch(Json::Null), &secret, None), ["secret"]);
+    assert_eq!(refused(&patch(Json::Null), &secret, None), ["field", "secret"]);
     secret["kind"] = "ConfigMap".into();
-    assert_eq!(refused(&patch(Json::Null), &secret, None), ["object"]);
+    assert_eq!(refused(&patch(Json::Null), &secret, None), ["field", "object"]);
     let mut config = object("ConfigMap/default/settings");
     config["name"] = "settings/../../secrets/token".into();
-    assert_eq!(refused(&patch(Json::Null), &config, None), ["object"]);
+    assert_eq!(refused(&patch(Json::Null), &config, None), ["field", "object"]);
     let deployment = object("Deployment/default/web");
-    assert_eq!(refused(&patch("proxy".into()), &deployment, None), ["object"]);
-    assert_eq!(refused(&patch("status".into()), &deployment, None), Vec::<&str>::new());
+    assert_eq!(refused(&patch("proxy".into()), &deployment, None), ["field", "object"]);
+    assert_eq!(refused(&patch("status".into()), &deployment, None), ["field"]);
 }
 
 #[test]
@@ -105,7 +136,7 @@ fn a_patch_leaves_the_data_of_a_secret_alone() {
         assert!(found.contains(&"secret"), "{operation}");
     }
     let mark = json!({"op": "add", "path": "/metadata/labels/mark", "value": "yes"});
-    assert_eq!(refused(&patch(mark), &secret, None), Vec::<&str>::new());
+    assert_eq!(refused(&patch(mark), &secret, None), ["field"], "nor is anything else of it");
     // Which Secret a host names is no credential.
     let host = object("BareMetalHost/openshift-machine-api/worker-0");
     let name = json!({"op": "replace", "path": "/spec/bmc/credentialsName", "value": "other"});
@@ -299,10 +330,10 @@ fn a_config_is_of_the_pool_that_its_label_names() {
         refused(&json!({"do": "patch", "operations": [operation]}), &config, seen)
     };
     let (worker, master) = (label("worker"), label("master"));
-    assert_eq!(patch("/spec/osImageURL", None), ["quorum"]);
-    assert_eq!(patch("/spec/osImageURL", Some(&worker)), nothing);
-    assert_eq!(patch("/spec/osImageURL", Some(&master)), ["quorum"]);
-    assert_eq!(patch("/metadata/labels", Some(&worker)), ["quorum"]);
+    assert_eq!(patch("/spec/osImageURL", None), ["field", "quorum"]);
+    assert_eq!(patch("/spec/osImageURL", Some(&worker)), ["field"]);
+    assert_eq!(patch("/spec/osImageURL", Some(&master)), ["field", "quorum"]);
+    assert_eq!(patch("/metadata/labels", Some(&worker)), ["field", "quorum"]);
     let delete = |seen: &Json| refused(&json!({"do": "delete"}), &config, Some(seen));
     assert_eq!(delete(&worker), ["delete"]);
     assert_eq!(delete(&master), ["delete", "quorum"]);
@@ -310,7 +341,7 @@ fn a_config_is_of_the_pool_that_its_label_names() {
 
 /// Hosts and nodes of a cluster, and a machine of which only its BMC tells.
 fn rack() -> FactBase {
-    let mut base = FactBase::default();
+    let mut base = still();
     let mut set = |kind: &str, name: &str, fact: &str, value: Value| {
         let entity = base.entities.entry(EntityId::cluster_scoped(kind, name)).or_default();
         entity.facts.insert(fact.into(), value);
@@ -349,4 +380,153 @@ fn a_stranger_is_switched_off_by_its_serial_number_and_nobody_else_is() {
     let on = json!({"do": "power", "to": "on"});
     let node = json!({"in": "bmc", "host": "by-hand-0"});
     assert_eq!(refused_in(&base, &on, &node, None), Vec::<&str>::new());
+}
+
+/// The API flaps, and nothing was read: then nobody knows whose machine this is, nor what is going on.
+#[test]
+fn what_is_not_known_is_not_allowed() {
+    let target = json!({"in": "bmc", "host": "rack-7", "serial": "CN7475"});
+    let off = json!({"do": "power", "to": "off"});
+    assert_eq!(refused_in(&rack(), &off, &target, None), Vec::<&str>::new());
+    let unknown = refused_in(&FactBase::default(), &off, &target, None);
+    assert_eq!(unknown[..2], ["host", "one-master"]);
+    assert!(unknown.contains(&"quorum") && unknown.contains(&"rollout"), "{unknown:?}");
+    for fact in ["lists", "updating"] {
+        let mut base = still();
+        base.entities.get_mut(&EntityId::cluster()).unwrap().facts.remove(fact);
+        let online = json!({"do": "patch", "operations":
+            [{"op": "replace", "path": "/spec/bmc/address", "value": "x"}]});
+        let host = object("BareMetalHost/openshift-machine-api/worker-0");
+        assert_eq!(refused_in(&base, &online, &host, None)[0], "rollout", "{fact}");
+    }
+    let mut base = still();
+    base.entities.remove(&EntityId::cluster_scoped("ClusterOperator", "etcd"));
+    let pause = json!({"do": "patch", "operations":
+        [{"op": "add", "path": "/spec/paused", "value": true}]});
+    let pool = object("MachineConfigPool/worker");
+    assert_eq!(refused_in(&base, &pause, &pool, None), ["rollout"]);
+    // Where the platform has no hosts, none have to be listed.
+    let mut base = still();
+    let lists = Value::Map([("nodes".to_string(), Value::List(Vec::new()))].into());
+    base.entities.get_mut(&EntityId::cluster()).unwrap().facts.insert("lists".into(), lists);
+    assert!(refused_in(&base, &off, &target, None).contains(&"host"));
+    let infrastructure = EntityId::cluster_scoped("Infrastructure", "cluster");
+    base.entities.entry(infrastructure).or_default().facts.insert("platform".into(), "None".into());
+    assert!(!refused_in(&base, &off, &target, None).contains(&"host"));
+}
+
+/// However a patch is written, it is judged by what becomes of the object.
+#[test]
+fn a_patch_is_judged_by_what_it_changes() {
+    let host = "BareMetalHost/openshift-machine-api/worker-0";
+    let seen = json!({"metadata": {"name": "worker-0", "annotations": {"a": "b"}},
+        "spec": {"online": true, "bmc": {"address": "x"}, "image": {"url": "y"}}});
+    let with = |name: &str, operation: Json| {
+        let patch = json!({"do": "patch", "operations": [operation]});
+        refused_in(&rack(), &patch, &object(name), (name == host).then_some(&seen))
+    };
+    let mut off = seen["spec"].clone();
+    off["online"] = false.into();
+    let whole = json!({"op": "replace", "path": "/spec", "value": off});
+    assert_eq!(with(host, whole), ["host"]);
+    let metadata = json!({"name": "worker-0", "annotations": {"a": "b", "reboot.metal3.io": ""}});
+    let reboots = json!({"op": "replace", "path": "/metadata", "value": metadata});
+    assert_eq!(with(host, reboots), ["host"]);
+    for (name, operation) in [
+        (host, json!({"op": "remove", "path": "/spec/image"})),
+        (host, json!({"op": "remove", "path": "/spec/bmc"})),
+        (
+            "MachineSet/openshift-machine-api/worker",
+            json!({"op": "replace", "path": "/spec/replicas", "value": 0}),
+        ),
+        (
+            "ClusterVersion/version",
+            json!({"op": "add", "path": "/spec/desiredUpdate", "value": {"version": "4.19.1"}}),
+        ),
+        (
+            "Etcd/cluster",
+            json!({"op": "add", "path": "/spec/unsupportedConfigOverrides", "value": {"x": true}}),
+        ),
+        (
+            "MachineConfigPool/worker",
+            json!({"op": "copy", "from": "/spec/a", "path": "/spec/paused"}),
+        ),
+    ] {
+        assert!(with(name, operation.clone()).contains(&"field"), "{name} {operation}");
+    }
+}
+
+/// A rollout of etcd restarts one member after the other.
+#[test]
+fn etcd_is_not_rolled_out_without_a_margin() {
+    let again = json!({"do": "patch", "operations":
+        [{"op": "add", "path": "/spec/forceRedeploymentReason", "value": "again"}]});
+    let etcd = object("Etcd/cluster");
+    let nothing = Vec::<&str>::new();
+    for (all, well, expected) in [(3, 3, nothing), (3, 2, vec!["quorum"]), (1, 1, vec!["quorum"])] {
+        let mut base = still();
+        add_members(&mut base, all, well);
+        assert_eq!(refused_in(&base, &again, &etcd, None), expected, "{well} of {all}");
+    }
+}
+
+#[test]
+fn nodes_are_drained_only_where_more_than_half_are_ready() {
+    let unpause = json!({"do": "patch", "operations":
+        [{"op": "replace", "path": "/spec/paused", "value": false}]});
+    let pool = object("MachineConfigPool/worker");
+    for (ready, all, is_refused) in
+        [(3, 3, false), (2, 3, false), (1, 3, true), (1, 2, true), (0, 1, false)]
+    {
+        let mut base = still();
+        for number in 0..all {
+            add_node(&mut base, &format!("worker-{number}"), false, number < ready);
+        }
+        add_node(&mut base, "master-0", true, true);
+        let found = refused_in(&base, &unpause, &pool, None);
+        assert_eq!(found.contains(&"healthy-nodes"), is_refused, "{ready} of {all}: {found:?}");
+    }
+}
+
+#[test]
+fn only_a_kubelet_is_restarted() {
+    let node = json!({"in": "node", "name": "worker-0"});
+    let mut base = still();
+    add_node(&mut base, "worker-0", false, true);
+    let of = |unit: &str| {
+        let action = json!({"do": "unit", "unit": unit, "verb": "stop"});
+        refused_in(&base, &action, &node, None)
+    };
+    assert_eq!(of("kubelet"), Vec::<&str>::new());
+    for unit in ["crio", "NetworkManager", "chronyd", "NetworkManager.service"] {
+        assert_eq!(of(unit), ["file"], "{unit}");
+    }
+}
+
+/// Where Argo CD tracks by a label of its choice, it is known by what it wrote.
+#[test]
+fn who_keeps_an_object_is_known_by_what_it_wrote() {
+    let object = |manager: &str| {
+        json!({"kind": "MachineConfigPool", "metadata": {"name": "worker",
+            "labels": {"app.kubernetes.io/instance": "day-two"},
+            "managedFields": [{"manager": "machine-config-operator"}, {"manager": manager}]}})
+    };
+    assert!(owner(&object("argocd-controller")).unwrap().contains("kept by Argo CD"));
+    assert!(owner(&object("kustomize-controller")).unwrap().contains("kept by Flux"));
+    assert_eq!(owner(&object("kubectl-edit")), None);
+}
+
+/// A plan is a file, and may say that it reaches nowhere.
+#[test]
+fn a_step_reaches_as_far_as_its_verb_whatever_the_plan_says() {
+    let target = json!({"in": "node", "name": "worker-0"});
+    let mut plan = plan(&json!({"do": "unit", "unit": "kubelet", "verb": "restart"}), &target);
+    plan.steps[0].blast = 0;
+    assert_eq!(plan.steps[0].reach(), 3);
+    assert!(plan.steps[0].is_typed());
+    let base = FactBase::default();
+    let (diagnosis, object) = (None, None);
+    let step = &plan.steps[0];
+    let scene = Scene { plan: &plan, step, base: &base, diagnosis, object, break_glass: false };
+    assert!(refusals(&scene).iter().any(|refusal| refusal.guard == "rollout"));
 }

@@ -34,7 +34,7 @@ pub struct Fix {
     #[arg(long, value_name = "FILE", requires = "apply")]
     pub plan: Option<PathBuf>,
 
-    /// Go on with a session that ended before its last step
+    /// Go on with a session that ended before its last step, or on its way back
     #[arg(long, conflicts_with_all = ["save", "rollback"])]
     pub resume: bool,
 
@@ -65,7 +65,8 @@ pub struct Fix {
     #[arg(long, conflicts_with = "rollback")]
     pub break_glass: bool,
 
-    /// Try again what was tried on the same thing and did not hold
+    /// Try again what was tried on the same thing and did not hold; with --resume, go
+    /// forward with what was being taken back
     #[arg(long)]
     pub again: bool,
 

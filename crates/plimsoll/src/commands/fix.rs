@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plimsoll_act::{Alone, Api, Ended, Held, Lease, Log, Pace, Transaction, Turn, missing_rights};
+use plimsoll_act::{
+    Alone, Api, Ended, Held, Lease, Log, Pace, Transaction, Turn, missing_rights, own_name,
+};
+use plimsoll_live::Request;
 use plimsoll_model::EntityId;
 use plimsoll_model::diagnosis::Diagnosis;
 use plimsoll_model::plan::{Hindrance, Permission, Plan, Step, Target, Undo};
@@ -227,34 +230,69 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
     let Some(_lock) = state.lock()? else {
         return refused(&["another 'plimsoll fix' is at work on this machine".into()]);
     };
+    if let Some(why) = plimsoll_repair::claims_too_much(&site.pack, &plan) {
+        return refused(&[why]);
+    }
     let api = site.connect()?;
     if let Some(why) = of_another_cluster(api.as_ref(), &plan) {
         return refused(&[why]);
     }
-    if let Some(api) = &api {
-        let missing = missing_rights(api, &plan).map_err(|t| Failure::Unreadable(t.to_string()))?;
-        if !missing.is_empty() {
-            return refused(&missing.iter().map(lacking).collect::<Vec<_>>());
-        }
+    if let Some(refused) = without_rights(api.as_ref(), &plan)? {
+        return Ok(refused);
     }
     let lease = match lease(api.as_ref(), &plan, state)? {
         Ok(lease) => lease,
         Err(why) => return refused(&[why]),
     };
-    let request = site.request()?;
-    let reader = Reader::new(api.as_ref(), &plan, request.as_ref(), site);
-    let missing = without_a_way(&plan, &reader, request.as_ref());
+    let ways = Ways::new(api.as_ref(), &plan, site)?;
+    let missing = ways.missing(&plan);
     if !missing.is_empty() {
         return refused(&missing);
     }
     let begun = state.begin(&plan, live::clock)?;
-    carry_out(args, site, (api.as_ref(), lease.as_ref()), begun, false)
+    carry_out(args, site, &ways, lease.as_ref(), begun)
+}
+
+/// What the steps are done by, and how to each node and BMC of the plan.
+struct Ways<'a> {
+    api: Option<&'a Api>,
+    request: Option<Request>,
+    reader: Reader<'a>,
+}
+
+impl<'a> Ways<'a> {
+    fn new(api: Option<&'a Api>, plan: &Plan, site: &Site) -> Result<Self, Failure> {
+        let request = site.request()?;
+        let reader = Reader::new(api, plan, request.as_ref(), site);
+        Ok(Self { api, request, reader })
+    }
+
+    fn missing(&self, plan: &Plan) -> Vec<String> {
+        without_a_way(plan, &self.reader, self.request.as_ref())
+    }
+}
+
+/// Rights that are missing, told one by one and as what would grant them.
+fn without_rights(api: Option<&Api>, plan: &Plan) -> Result<Option<Outcome>, Failure> {
+    let Some(api) = api else { return Ok(None) };
+    let missing = missing_rights(api, plan).map_err(|t| Failure::Unreadable(t.to_string()))?;
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let outcome = refused(&missing.iter().map(lacking).collect::<Vec<_>>())?;
+    let user = own_name(api).unwrap_or_else(|| "USER".into());
+    let grants = plimsoll_repair::grants(&missing, &user);
+    complain(&format!("who may grant them applies this:\n{grants}"));
+    Ok(Some(outcome))
 }
 
 /// A plan is for the cluster that it was made from, whatever the kubeconfig names today. What cannot be
 /// told is no yes.
 fn of_another_cluster(api: Option<&Api>, plan: &Plan) -> Option<String> {
-    let api = api?;
+    let Some(api) = api else {
+        let why = "no live cluster is given, and the plan changes one: add kube:CONTEXT";
+        return plan.acts().then(|| why.to_string());
+    };
     let version = EntityId::cluster_scoped("ClusterVersion", "version");
     let found = match plimsoll_repair::resource(&version).map(|version| api.get(&version)) {
         Some(Err(trouble)) => {
@@ -327,25 +365,35 @@ fn go_on(args: &Fix, site: &Site, state: &State) -> Result<Outcome, Failure> {
     if let Some(why) = of_another_cluster(api.as_ref(), &begun.plan) {
         return refused(&[why]);
     }
+    // Who takes it back does so with whatever rights and ways are left.
+    if args.resume
+        && let Some(refused) = without_rights(api.as_ref(), &begun.plan)?
+    {
+        return Ok(refused);
+    }
     let lease = match lease(api.as_ref(), &begun.plan, state)? {
         Ok(lease) => lease,
         Err(why) => return refused(&[why]),
     };
-    carry_out(args, site, (api.as_ref(), lease.as_ref()), begun, args.rollback)
+    let ways = Ways::new(api.as_ref(), &begun.plan, site)?;
+    let missing = ways.missing(&begun.plan);
+    if args.resume && !missing.is_empty() {
+        return refused(&missing);
+    }
+    carry_out(args, site, &ways, lease.as_ref(), begun)
 }
 
 fn carry_out(
     args: &Fix,
     site: &Site,
-    (api, lease): (Option<&Api>, Option<&Lease>),
+    ways: &Ways,
+    lease: Option<&Lease>,
     mut begun: Begun,
-    back: bool,
 ) -> Result<Outcome, Failure> {
     site.watch(&begun.plan);
-    let request = site.request()?;
-    let reader = Reader::new(api, &begun.plan, request.as_ref(), site);
     let poll = Duration::from_secs(args.poll);
-    let hands = Hands::new(api, &begun.plan, &begun.folder, request.as_ref(), &reader, poll)
+    let Ways { api, request, reader } = ways;
+    let hands = Hands::new(*api, &begun.plan, &begun.folder, request.as_ref(), reader, poll)
         .map_err(|trouble| Failure::Unreadable(trouble.to_string()))?;
     let console = Console::new(args);
     let mut transaction = Transaction {
@@ -363,10 +411,11 @@ fn carry_out(
         },
         // Who goes on with it said so when it was begun.
         break_glass: begun.plan.break_glass_minutes.is_some(),
+        again: args.again,
         by: user(),
     };
     exit::changing(true);
-    let ended = match back {
+    let ended = match args.rollback {
         true => transaction.roll_back(),
         false => transaction.apply(),
     };
@@ -419,9 +468,10 @@ fn record(args: &Fix, begun: &Begun, ended: &Ended) -> Result<Outcome, Failure> 
             ])
             .collect(),
         Became::Improved | Became::Unchanged => vec!["plimsoll diagnose tells what is left".into()],
-        Became::PartlyRolledBack | Became::Worse => {
-            vec!["plimsoll fix --rollback tries again to take it back".into()]
-        }
+        Became::PartlyRolledBack | Became::Worse => vec![
+            format!("plimsoll fix --rollback --session {short} tries again to take it back"),
+            format!("plimsoll fix --resume --again --session {short} goes forward again"),
+        ],
         _ => Vec::new(),
     };
     let session = Session {

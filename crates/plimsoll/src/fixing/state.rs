@@ -18,7 +18,7 @@ use fs_err::os::unix::fs::OpenOptionsExt;
 use fs_err::{File, OpenOptions};
 use plimsoll_act::Journal;
 use plimsoll_model::plan::Plan;
-use plimsoll_model::session::{Event, Outcome};
+use plimsoll_model::session::{Entry, Event, Outcome};
 
 use crate::exit::Failure;
 use crate::files::read_limited;
@@ -176,18 +176,14 @@ impl State {
         let sessions = entries(&self.folder.join("sessions"));
         let ended = sessions.iter().filter_map(|folder| {
             let known = read_plan(&folder.join("plan.json")).ok()?;
-            if (&known.repair, &known.root) != (&plan.repair, &plan.root) {
-                return None;
-            }
+            // The same names in another cluster are other things.
+            let of =
+                |plan: &Plan| (plan.repair.clone(), plan.root.clone(), plan.cluster.id.clone());
             let entries = Journal::read(folder).ok()?;
-            entries.iter().rev().find_map(|entry| match &entry.event {
-                Event::Ended { outcome, .. } => Some((entry.time, *outcome)),
-                _ => None,
-            })
+            (of(&known) == of(plan)).then(|| last_end(&entries)).flatten()
         });
-        let (_, outcome) = ended.max()?;
-        let held = [Outcome::Fixed, Outcome::Untouched, Outcome::Stopped];
-        (!held.contains(&outcome)).then_some(outcome)
+        let last = ended.max_by_key(|end| end.time)?;
+        (!last.held(plan.made_for)).then_some(last.outcome)
     }
 
     /// Held until it is dropped, and let go of by the kernel if the process dies.
@@ -200,6 +196,39 @@ impl State {
             Ok(()) => Ok(Some(file)),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
             Err(std::fs::TryLockError::Error(error)) => Err(unwritable(error)),
+        }
+    }
+}
+
+/// A root that is back before this did not stay away.
+const HELD_FOR: i64 = 24 * 60 * 60;
+
+/// How a session ended.
+struct End {
+    time: jiff::Timestamp,
+    outcome: Outcome,
+    /// A step was tried and did not do what it is for.
+    failed: bool,
+}
+
+fn last_end(entries: &[Entry]) -> Option<End> {
+    let failed = entries.iter().any(|entry| matches!(entry.event, Event::Failed { .. }));
+    entries.iter().rev().find_map(|entry| match &entry.event {
+        Event::Ended { outcome, .. } => Some(End { time: entry.time, outcome: *outcome, failed }),
+        _ => None,
+    })
+}
+
+impl End {
+    /// Seen from a plan for the same root that is made at this time.
+    fn held(&self, now: Option<jiff::Timestamp>) -> bool {
+        match self.outcome {
+            Outcome::Untouched => true,
+            Outcome::Stopped => !self.failed,
+            Outcome::Fixed => {
+                now.is_none_or(|now| (now.as_second() - self.time.as_second()).abs() >= HELD_FOR)
+            }
+            _ => false,
         }
     }
 }
@@ -239,4 +268,46 @@ fn write_private(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 fn unwritable(error: std::io::Error) -> Failure {
     Failure::Unreadable(format!("cannot write: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_did_not_do_what_it_is_for_did_not_hold() {
+        let time = |second: i64| jiff::Timestamp::from_second(second).ok();
+        let held = |outcome: Outcome, failed: bool, now: i64| {
+            End { time: jiff::Timestamp::UNIX_EPOCH, outcome, failed }.held(time(now))
+        };
+        assert!(held(Outcome::Stopped, false, 60), "somebody stopped it");
+        assert!(!held(Outcome::Stopped, true, 60), "what it is for never came");
+        assert!(!held(Outcome::Fixed, false, 3600), "the root is back an hour later");
+        assert!(held(Outcome::Fixed, false, 7 * 24 * 3600), "it stayed away for a week");
+        assert!(!held(Outcome::PartlyRolledBack, false, 60) && held(Outcome::Untouched, true, 60));
+    }
+
+    #[test]
+    fn a_failure_in_another_cluster_says_nothing_of_this_one() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let state = State { folder: folder.path().into() };
+        let plan = |id: &str| -> Plan {
+            let plan = serde_json::json!({
+                "schema": "plimsoll.plan/v1", "digest": "", "made_for": null,
+                "cluster": {"id": id}, "root": {"id": "ill", "entity": "Node/master-1"},
+                "confidence": "confirmed", "repair": "r", "title": "", "roots": [], "blast": 2,
+                "steps": [], "verify": [],
+                "reason": {"summary": "", "explains": [], "evidence": []},
+            });
+            serde_json::from_value::<Plan>(plan).unwrap_or_else(|error| panic!("{error}")).sealed()
+        };
+        let failed = plan("a");
+        let begun = state.begin(&failed, || jiff::Timestamp::UNIX_EPOCH);
+        let mut begun = begun.unwrap_or_else(|_| panic!("it cannot be begun"));
+        let ended = Event::Ended { outcome: Outcome::Unchanged, says: String::new() };
+        plimsoll_act::Log::append(&mut begun.journal, ended)
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(state.failed_before(&plan("a")), Some(Outcome::Unchanged));
+        assert_eq!(state.failed_before(&plan("b")), None);
+    }
 }

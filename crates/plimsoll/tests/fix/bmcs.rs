@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::cluster::{Cluster, Shared, trial};
-use crate::hosts::{HOST, IN, JOINS, expect, host};
+use crate::hosts::{AWAKE, HOST, IN, JOINS, expect, host};
 use crate::objects::{Part, heal};
 use crate::repair::{self, Moment, Repair, Scene, USUAL};
 use crate::site::{Site, case, edited, named_case, words};
@@ -158,6 +158,7 @@ static EMULATED: &[Repair] = &[
             scene.emulator().boot_from(WORKER_1, "Cd").unwrap();
         },
         run: |site| site.sources = vec!["bmc:cluster".into()],
+        typed: &["worker-1"],
         // With nothing in the drive the step by hand is done, and it starts from its disk.
         reacts: |scene| {
             let bmc = scene.emulator();
@@ -274,8 +275,6 @@ static EMULATED: &[Repair] = &[
     },
 ];
 
-/// By which `align-power` has a host looked at.
-const AWAKE: &str = "plimsoll.io/power";
 const POWERED: &[Part] = &[(HOST, "/status"), ("Node/worker-1", "/status")];
 
 static MOCKED: &[Repair] = &[Repair {

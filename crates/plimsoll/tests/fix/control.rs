@@ -71,6 +71,9 @@ pub static REPAIRS: &[Repair] = &[
             let reason = &operand["spec"]["forceRedeploymentReason"];
             (*reason == "plimsoll after revision 10").then_some(()).ok_or(format!("{reason}"))
         },
+        // To put the old reason back would be a rollout more.
+        reversible: false,
+        remains: &["a rollout is not taken back"],
         ..USUAL
     },
     Repair {
@@ -108,6 +111,7 @@ pub static REPAIRS: &[Repair] = &[
             console(scene, REFUSES);
         },
         run: |site| site.sources = vec!["kube:".into(), "console".into()],
+        typed: &[WORKERS],
         // It asks for ever, and trusts what its pointer says at the next boot.
         reacts: |scene| {
             let words = ["get", "secret", "worker-user-data", IN[0], IN[1]];

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::actor::{Actor, Kubectl};
 use crate::cluster::{Cluster, Shared, trial};
-use crate::control;
+use crate::hosts;
 use crate::objects::{self, Part, differences};
 use crate::pools;
 use crate::repair::Repair;
@@ -28,7 +28,7 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
     vec![
         with("rights-withdrawn-half-way", rights_withdrawn),
         trial("faults/worse-is-taken-back", shared, |mut cluster| {
-            let repair = control::REPAIRS.iter().find(|one| one.id == "retry-revision");
+            let repair = hosts::REPAIRS.iter().find(|one| one.id == "correct-bmc-address");
             worse(&mut cluster, repair.unwrap());
             Ok(())
         }),
@@ -58,7 +58,8 @@ fn rights_withdrawn(cluster: &mut Cluster, repair: &Repair) {
     let pool = hands.json(&["get", "machineconfigpool", "worker"]).unwrap();
     assert_eq!(pool["spec"]["paused"], true);
     shown.site.with_rights_of(cluster, &plan);
-    let on = shown.site.fix(&repair.words(&["--resume"]));
+    // It was on its way back, and who wants it forward says so.
+    let on = shown.site.fix(&repair.words(&["--resume", "--again"]));
     assert_eq!(on.status.code(), Some(0), "{}", words(&on));
     drop(actor);
     repair.after(&hands, &shown.before, "with its rights again");
@@ -71,9 +72,7 @@ fn worse(cluster: &mut Cluster, repair: &Repair) {
     let hands = Kubectl(cluster.server.admin().unwrap());
     let actor = repair.act(cluster, &shown.site);
     let breaker = Actor::start(hands.clone(), |hands| {
-        let operand = hands.json(&["get", "kubeapiserver", "cluster"]).unwrap_or_default();
-        let reason = operand["spec"]["forceRedeploymentReason"].as_str().unwrap_or_default();
-        if reason.starts_with("plimsoll") {
+        if hosts::host(hands)["spec"]["bmc"]["address"] == hosts::ADDRESS {
             hands.condition("ingress", "Degraded", "True", "the routers lost their address");
             hands.condition("ingress", "Available", "False", "the routers lost their address");
         }

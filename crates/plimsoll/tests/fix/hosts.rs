@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::actor::Kubectl;
 use crate::objects::{Part, heal};
 use crate::repair::{Repair, Scene, USUAL};
-use crate::site::named_case;
+use crate::site::{edited, named_case};
 
 pub const HOST: &str = "BareMetalHost/openshift-machine-api/worker-1";
 const MACHINE: &str = "Machine/openshift-machine-api/ostest-cktts-worker-0-njsv9";
@@ -14,8 +14,19 @@ pub const JOINS: &[Part] = &[(HOST, "/status"), (MACHINE, "/status"), ("Node/wor
 pub const IN: [&str; 2] = ["-n", "openshift-machine-api"];
 
 pub fn host(hands: &Kubectl) -> Value {
-    hands.json(&["get", "baremetalhost", "worker-1", IN[0], IN[1]]).unwrap_or_default()
+    named(hands, "worker-1")
 }
+
+fn named(hands: &Kubectl, name: &str) -> Value {
+    hands.json(&["get", "baremetalhost", name, IN[0], IN[1]]).unwrap_or_default()
+}
+
+/// By which a host is looked at.
+pub const AWAKE: &str = "plimsoll.io/power";
+const MASTER_IS_OFF: &str = "set BareMetalHost/master-2 status.poweredOn = false\n\
+    condition Node/master-2 Ready=Unknown reason=NodeStatusUnknown since=-3h message=\"Kubelet stopped posting node status.\"";
+const MASTER_IS_ON: &[Part] =
+    &[("BareMetalHost/openshift-machine-api/master-2", "/status"), ("Node/master-2", "/status")];
 
 pub fn expect(is: &Value, wanted: Value) -> Result<(), String> {
     (*is == wanted).then_some(()).ok_or_else(|| format!("{is} and not {wanted}"))
@@ -33,7 +44,8 @@ macro_rules! joins_when {
     };
 }
 
-const ADDRESS: &str = "redfish-virtualmedia://192.168.110.24/redfish/v1/Systems/System.Embedded.1";
+pub const ADDRESS: &str =
+    "redfish-virtualmedia://192.168.110.24/redfish/v1/Systems/System.Embedded.1";
 
 pub static REPAIRS: &[Repair] = &[
     Repair {
@@ -96,6 +108,25 @@ pub static REPAIRS: &[Repair] = &[
         ours: &[(HOST, "/spec/bmc/credentialsName")],
         holds: |hands| {
             expect(&host(hands)["spec"]["bmc"]["credentialsName"], "worker-1-new".into())
+        },
+        ..USUAL
+    },
+    Repair {
+        id: "align-power-of-master",
+        tree: || edited("metal-3-2", MASTER_IS_OFF).tree().unwrap(),
+        root: &["power-state-desync"],
+        typed: &["master-2"],
+        // Who powers hosts waits for hours after errors, and looks at once when an annotation changes.
+        reacts: |scene| {
+            if named(&scene.hands, "master-2")["metadata"]["annotations"][AWAKE].is_string() {
+                heal(&scene.hands, scene.healthy, MASTER_IS_ON);
+            }
+        },
+        theirs: MASTER_IS_ON,
+        holds: |hands| {
+            let host = named(hands, "master-2");
+            expect(&host["metadata"]["annotations"][AWAKE], Value::Null)?;
+            expect(&host["status"]["poweredOn"], true.into())
         },
         ..USUAL
     },

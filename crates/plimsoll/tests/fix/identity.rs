@@ -97,8 +97,13 @@ impl Lost {
         assert_eq!(plan["repair"], "rebuild-kubelet-identity", "{plan:#}");
         let Self { site, kubelet, hands, server, .. } = self;
         let digest = plan["digest"].as_str().unwrap();
-        let apply = ["--apply", digest, "--confirm", NODE, "--dwell", "1", "--settle", "60"];
-        let done = site.fix(&[&apply[..], &["--output", "json"]].concat());
+        let typed = ["--confirm", NODE, "--dwell", "1", "--settle", "60", "--output", "json"];
+        // Killed while it puts the old identity aside, which may be done or not.
+        let is_at_it = |one: &Value| one["what"] == "intends" && one["step"] == 3;
+        let apply = [&["--apply", digest][..], &typed].concat();
+        let killed = site.kill_at(&apply, digest, |events| events.iter().any(is_at_it));
+        killed.unwrap_or_else(|done| panic!("{}", words(&done)));
+        let done = site.fix(&[&["--resume"][..], &typed].concat());
         assert_eq!(done.status.code(), Some(0), "{}\n{}", words(&done), kubelet.last_words());
         let session: Value = serde_json::from_slice(&done.stdout).unwrap();
         assert_eq!(session["outcome"], "fixed", "{session:#}");

@@ -14,7 +14,7 @@ use crate::site::{Site, case, words};
 
 const FILE: &str = "knowledge/network/vip-outside-machine-network/tests/cases.md";
 const SUBNET: &str = "192.168.112.0/24";
-const QUICK: [&str; 4] = ["--dwell", "1", "--settle", "20"];
+const QUICK: [&str; 6] = ["--dwell", "1", "--settle", "20", "--confirm", "cluster"];
 const LONG: Duration = Duration::from_secs(60);
 
 pub fn trials(shared: &Shared) -> Vec<Trial> {
@@ -249,7 +249,7 @@ fn the_api_goes(cluster: &mut Cluster) {
 fn two_at_once(cluster: &mut Cluster) {
     let site = Site::new(cluster);
     let digest = digest(&site.plan(&[]));
-    let mut child = site.begin(&["--apply", &digest, "--dwell", "1", "--settle", "30"]);
+    let mut child = site.begin(&[&["--apply", &digest][..], &QUICK].concat());
     let journal = site.journal(&digest);
     wait_for("the first", LONG, || journal.exists()).unwrap();
     // From the same folder the lock tells, from another one the lease.

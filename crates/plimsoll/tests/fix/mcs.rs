@@ -64,7 +64,7 @@ pub static REPAIRS: &[Repair] = &[
         id: "reissue-mcs-certificate",
         tree: || named_case(EXPIRED, "ten years are over", ""),
         before: |scene| installed(scene, ENDED),
-        typed: &[CA, TLS],
+        typed: &[CA, TLS, WORKERS],
         reacts: machine,
         overtakes: Some(|hands| {
             let other = Authority::new("somebody else's").unwrap();
@@ -85,7 +85,7 @@ pub static REPAIRS: &[Repair] = &[
         variant: "-on-4.19-without-a-machine-set",
         tree: || edited("metal-4.19", "delete MachineSet/ostest-cktts-worker-0").tree().unwrap(),
         before: |scene| rotated(scene, ENDED),
-        typed: &[CA, TLS],
+        typed: &[CA, TLS, WORKERS],
         ours: ISSUED,
         holds: |hands| {
             is_taken(hands, WORKERS, &NAMES)?;

@@ -48,7 +48,7 @@ pub static REPAIRS: &[Repair] = &[
             let root = site.folder.path().join("worker-0");
             site.sources = vec!["kube:".into(), format!("node:{}", root.display())];
         },
-        typed: &["worker"],
+        typed: &["worker", LOST],
         reacts: |scene| {
             operate(&scene.hands, "worker");
         },

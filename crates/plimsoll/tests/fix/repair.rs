@@ -177,6 +177,13 @@ impl Repair {
         [first, &QUICK].concat().into_iter().chain(typed).collect()
     }
 
+    /// For what reboots machines again when it is taken back.
+    fn way_back(&self, first: &[&str]) -> Vec<String> {
+        let typed =
+            self.typed.iter().flat_map(|name| ["--confirm".into(), format!("take back {name}")]);
+        first.iter().map(ToString::to_string).chain(typed).collect()
+    }
+
     /// As the plan leaves it, and nothing else was touched.
     pub fn after(&self, hands: &Kubectl, before: &Objects, when: &str) -> Objects {
         (self.holds)(hands).unwrap_or_else(|why| panic!("{} {when}: {why}", self.id));
@@ -239,7 +246,7 @@ fn carried_out(cluster: &mut Cluster, repair: &Repair) {
     drop(actor);
     let after = repair.after(&hands, &shown.before, "carried out");
     repair.look_at_machines(&shown.site, Moment::CarriedOut);
-    let back = shown.site.fix(&["--rollback", "--output", "json"]);
+    let back = shown.site.fix_as(&repair.way_back(&["--rollback", "--output", "json"]));
     assert_eq!(back.status.code(), Some(1), "{}", words(&back));
     let session: Value = serde_json::from_slice(&back.stdout).unwrap();
     let says = session["says"].as_str().unwrap();
@@ -269,7 +276,7 @@ fn killed_at_every_line(cluster: &mut Cluster, repair: &Repair) {
         let far = |events: &[Value]| events.len() >= lines;
         let Ok(met) = shown.site.kill_at(&apply, shown.digest(), far) else { break };
         points += 1;
-        let back = shown.site.fix(&["--rollback"]);
+        let back = shown.site.fix_as(&repair.way_back(&["--rollback"]));
         assert_eq!(back.status.code(), Some(1), "{met}: {}", words(&back));
         drop(actor);
         repair.as_before(&hands, &shown.before, &format!("killed at {met}"));

@@ -36,6 +36,7 @@ pub static REPAIRS: &[Repair] = &[Repair {
     run: |site| site.now = at(SignedDuration::from_mins(11)),
     // By this clock other things are wrong with the cluster of a year ago.
     root: &["client-csr-pending"],
+    typed: &["worker-1"],
     controllers: |cluster| vec![signer(&cluster.server)],
     reacts: kubelet,
     theirs: JOINED,

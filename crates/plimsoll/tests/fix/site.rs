@@ -82,6 +82,10 @@ impl Site {
         self.command(arguments).output().unwrap()
     }
 
+    pub fn fix_as(&self, arguments: &[String]) -> Output {
+        self.fix(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
     pub fn begin(&self, arguments: &[&str]) -> Child {
         let mut command = self.command(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has to stop")]
 
+mod again;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::cell::Cell;
@@ -12,7 +14,7 @@ use plimsoll_act::{
     Trouble, Turn, Unwritable, World,
 };
 use plimsoll_model::diagnosis::StateRef;
-use plimsoll_model::plan::{Plan, Step};
+use plimsoll_model::plan::{Action, Plan, Step};
 use plimsoll_model::session::{Entry, Event, Outcome};
 use plimsoll_model::{EntityId, FactBase, Time};
 use serde_json::json;
@@ -81,8 +83,8 @@ impl Target for Dying<'_> {
         }
         self.inner.act(step)
     }
-    fn undo(&self, step: &Step) -> Result<String, Trouble> {
-        self.inner.undo(step)
+    fn undo(&self, step: &Step, left: Option<&str>) -> Result<String, Trouble> {
+        self.inner.undo(step, left)
     }
 }
 
@@ -129,6 +131,7 @@ fn usual<'t>(
         log,
         pace: pace(),
         break_glass: false,
+        again: false,
         by: "test".into(),
     }
 }
@@ -369,10 +372,10 @@ fn a_rule_does_not_stay_broken_because_a_later_step_fails() {
 struct TakenOver(Cell<usize>);
 
 impl Turn for TakenOver {
-    fn taken_by_another(&self) -> Option<String> {
+    fn lost(&self) -> Option<String> {
         let left = self.0.get();
         self.0.set(left.saturating_sub(1));
-        (left == 0).then(|| "somebody-else".into())
+        (left == 0).then(|| "another session took over: somebody-els".into())
     }
 }
 
@@ -398,14 +401,13 @@ fn whoever_is_not_the_only_writer_any_more_does_nothing_more() {
 }
 
 /// After the last step nobody can say how the cluster is.
-struct Silenced<'a>(Body<'a>, Cell<usize>);
+struct Silenced<'a>(Body<'a>);
 
 impl World for Silenced<'_> {
     fn look(&self) -> Result<Look, String> {
-        self.1.set(self.1.get() + 1);
-        match self.1.get() {
-            1 => self.0.look(),
-            _ => Err("no answer".into()),
+        match self.0.is_done() {
+            false => self.0.look(),
+            true => Err("no answer".into()),
         }
     }
     fn glance(&self) -> Result<FactBase, String> {
@@ -449,11 +451,11 @@ fn a_cluster_that_cannot_be_read_is_not_called_worse() {
     let (pretend, mut entries) = (pretend(), Vec::new());
     let mut log = DyingLog { entries: &mut entries, lives: None };
     let body = Body { pretend: &pretend, plan: &plan, gets_worse: false };
-    let world = Silenced(body, Cell::new(0));
+    let world = Silenced(body);
     let mut transaction = usual(&plan, &pretend, &world, &mut log);
     let ended = transaction.apply().unwrap();
     let Ended::With(Outcome::Stopped, says) = &ended else { panic!("{ended:?}") };
     assert!(says.contains("cannot be read: no answer"), "{says}");
     assert!(plan.steps.iter().all(|step| pretend.look(step).unwrap().standing == Standing::Done
-        || matches!(step.action, plimsoll_model::plan::Action::Wait)));
+        || matches!(step.action, Action::Wait)));
 }
