@@ -23,7 +23,7 @@ use crate::{safe, words};
 /// Paragraphs of a `why` that are shown; each passes [`safe`], which bounds its length.
 const PARAGRAPHS: usize = 8;
 
-/// By file as they were given, then by line with errors first; what no file holds comes last.
+/// Errors first; then by file as they were given and by line. What no file holds comes last.
 fn ordered(check: &Check) -> Vec<&Finding> {
     let rank = |file: &str| match check.files.iter().position(|given| given == file) {
         _ if file.is_empty() => usize::MAX,
@@ -33,7 +33,7 @@ fn ordered(check: &Check) -> Vec<&Finding> {
     let mut findings: Vec<&Finding> = check.findings.iter().collect();
     findings.sort_by_cached_key(|each| {
         let Finding { file, line, severity, column, .. } = *each;
-        (rank(file), file.as_str(), *line, *severity, *column)
+        (*severity, rank(file), file.as_str(), *line, *column)
     });
     findings
 }

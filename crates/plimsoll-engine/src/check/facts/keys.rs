@@ -14,7 +14,7 @@ use crate::check::fix::meant_key;
 type Keys = &'static [&'static str];
 
 const ROUTES: Keys = &["config", "running"];
-const ROUTE: Keys = &[
+pub const ROUTE: Keys = &[
     "state",
     "destination",
     "next-hop-interface",

@@ -85,6 +85,43 @@ impl Lines {
     }
 }
 
+/// Keys whose value is not shown, whatever it is.
+const SECRETS: [&str; 3] = ["password", "pullsecret", "sshkey"];
+
+/// A value goes on for as long as its lines are deeper than its key.
+const MOST_LINES_OF_A_VALUE: u32 = 500;
+
+impl Lines {
+    /// What may be shown of a line: nothing behind a key for a secret, and nothing of what stands below one.
+    fn without_secrets(&self, line: u32) -> &str {
+        let Some(text) = self.get(line) else { return "" };
+        let depth = |text: &str| text.len() - text.trim_start().len();
+        let is_item = text.trim_start().starts_with("- ");
+        let own = depth(text);
+        let is_above = |above: &&str| {
+            let is_list_of = is_item && depth(above) == own && !above.trim_start().starts_with('-');
+            !above.trim().is_empty() && (depth(above) < own || is_list_of)
+        };
+        let before = (line.saturating_sub(MOST_LINES_OF_A_VALUE)..line).rev();
+        let above = before.filter_map(|number| self.get(number)).find(is_above);
+        match above.and_then(end_of_secret_key).filter(|_| end_of_secret_key(text).is_none()) {
+            Some(_) => "",
+            None => text[..end_of_secret_key(text).unwrap_or(text.len())].trim(),
+        }
+    }
+}
+
+/// Where the key ends, with its colon.
+fn end_of_secret_key(text: &str) -> Option<usize> {
+    let lower = text.to_ascii_lowercase();
+    let ends = SECRETS.iter().filter_map(|key| {
+        let end = lower.find(key)? + key.len();
+        let behind = lower[end..].trim_start_matches(['"', '\'']).trim_start();
+        behind.starts_with(':').then(|| lower.len() - behind.len() + 1)
+    });
+    ends.min()
+}
+
 /// Of a list in a sentence.
 const MOST_SHOWN: usize = 6;
 
@@ -187,8 +224,8 @@ impl Facts {
 
     /// Without what may be a secret.
     pub fn line_of(&self, file: File, line: u32) -> String {
-        let text = self.texts.get(file.name()).and_then(|lines| lines.get(line));
-        let text = text.map(str::trim).unwrap_or_default();
+        let Some(lines) = self.texts.get(file.name()) else { return String::new() };
+        let text = lines.without_secrets(line);
         let text = match self.unknown.get(&(file.name(), line)) {
             // What stands behind a misspelt `password` is one.
             Some(key) => text.find(key.as_str()).map_or("", |at| &text[..at + key.len()]),
@@ -301,5 +338,25 @@ impl Facts {
     fn text(&mut self, id: &EntityId, fact: &str, value: &Placed<String>, file: File, path: &str) {
         let shown = Some(value.value.clone()).filter(|value| !value.is_empty());
         self.set(id, fact, value.value.clone(), file, path, value.place, shown);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_shows_what_stands_behind_or_below_a_key_for_a_secret() {
+        for (text, line, shown) in [
+            ("a:\n  bmc: {user: a, password: one two}\n", 2, "bmc: {user: a, password:"),
+            ("bmc:\n  password:\n  - SECRET\n", 3, ""),
+            ("bmc:\n  password: |\n\n    SECRET\n", 4, ""),
+            ("bmc:\n  password: x\n  address: y\n", 3, "address: y"),
+            ("pullSecret: !!binary SECRET\n", 1, "pullSecret:"),
+            ("'sshKey' : [SECRET]\n", 1, "'sshKey' :"),
+            ("hosts:\n- name: a\n- name: b\n", 3, "- name: b"),
+        ] {
+            assert_eq!(Lines::of(text).without_secrets(line), shown, "{text:?}");
+        }
     }
 }

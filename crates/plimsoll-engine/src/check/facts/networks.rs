@@ -30,10 +30,24 @@ pub fn extract(config: &InstallConfig, nets: &Nets, hosts: &[Machine<'_>], facts
     strangers(config, nets, hosts, &id, facts);
     overlaps(config, &id, facts);
     primaries(config, &id, facts);
+    families(config, &id, facts);
     pods(config, hosts, &id, facts);
     if let Some(baremetal) = &config.platform.baremetal {
         provisioning(baremetal, hosts, &id, facts);
     }
+}
+
+/// How many families pods and services have.
+fn families(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
+    let networking = &config.networking;
+    let count = |all: &mut dyn Iterator<Item = &Network>| {
+        all.map(Network::is_ipv4).collect::<std::collections::BTreeSet<bool>>().len()
+    };
+    let pods = count(&mut networking.cluster.iter().map(|it| &it.cidr.value));
+    let services = count(&mut networking.service.iter().map(|it| &it.value));
+    let (at, path) = (networking.service_place, "networking.serviceNetwork");
+    facts.known(id, "clusterFamilies", pods);
+    facts.set(id, "serviceFamilies", services, File::Install, path, at, None);
 }
 
 /// Addresses of this cluster that no machine network holds.

@@ -28,8 +28,10 @@ pub fn extract(config: &InstallConfig, now: Option<Time>, facts: &mut Facts) {
     let mut early = Vec::new();
     let mut soon = Vec::new();
     let mut no_ca = Vec::new();
+    let mut count = 0_usize;
     for (index, pem) in Pem::iter_from_buffer(bundle.value.as_bytes()).flatten().enumerate() {
         let Ok(certificate) = pem.parse_x509() else { continue };
+        count += 1;
         let found = |said: String| Found {
             said,
             file: File::Install,
@@ -57,6 +59,7 @@ pub fn extract(config: &InstallConfig, now: Option<Time>, facts: &mut Facts) {
             no_ca.push(found(name));
         }
     }
+    facts.known(&id, "bundleCertificates", count);
     facts.found(&id, "bundleExpired", expired);
     facts.found(&id, "bundleEarly", early);
     facts.found(&id, "bundleEndsSoon", soon);

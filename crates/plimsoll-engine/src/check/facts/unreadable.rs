@@ -268,6 +268,12 @@ impl Faults {
         if let Some(to) = field("destination").filter(|it| !is_network(&it.value)) {
             push(&mut self.unreadable, "the destination", to);
         }
+        // A route that leads nowhere needs none, and a key that is meant for it is told.
+        let leads_nowhere = field("route-type").is_some() || has_unknown(route, keys::ROUTE);
+        if is_mapping(route) && field("next-hop-interface").is_none() && !leads_nowhere {
+            let text = Text { value: String::new(), at: place(route), path: path.into() };
+            self.unreadable.push((format!("{path} without next-hop-interface"), text));
+        }
     }
 }
 

@@ -18,7 +18,16 @@ pub fn extract(
     hosts: &[Machine<'_>],
     facts: &mut Facts,
 ) {
-    let Some(baremetal) = &config.platform.baremetal else { return };
+    let id = facts.config();
+    let Some(baremetal) = &config.platform.baremetal else {
+        facts.known(&id, "apiVIPs", 0_usize);
+        facts.known(&id, "ingressVIPs", 0_usize);
+        return;
+    };
+    let (place, path) = (baremetal.ingress_vips_place, "platform.baremetal.ingressVIPs");
+    facts.known(&id, "apiVIPs", baremetal.api_vips.len());
+    let ingress = baremetal.ingress_vips.len();
+    facts.set(&id, "ingressVIPs", ingress, File::Install, path, place, None);
     let owners = owners(baremetal, judgement, hosts);
     let gateways = gateways(baremetal, hosts);
     let range = addresses::range(baremetal.provisioning_dhcp_range.as_str());
