@@ -94,23 +94,6 @@ fn secret_for_all(line: &str) -> Option<(u32, String)> {
     (is_written && !before.contains("umask 077")).then(|| (column, message.to_string()))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_secret_is_not_written_for_everybody() {
-        let told = |line: &str| secret_for_all(line).is_some();
-        assert!(told(r#"- "oc -n a get secret b -o yaml > b.yaml""#));
-        assert!(told(r#"- "oc -n a get secret,configmap -o yaml > b.yaml""#));
-        assert!(!told(r#"- "umask 077; oc -n a get secret b -o yaml > b.yaml""#));
-        assert!(!told(
-            r#"- "oc -n a get secret b -o jsonpath='{.data.tls\.crt}' | base64 -d > b.crt""#
-        ));
-        assert!(!told(r#"- "oc -n a get configmap b -o yaml > b.yaml""#));
-    }
-}
-
 /// Where a line sends people to a command or a source that there is not, by column.
 fn advice_in_vain(line: &str, commands: &[&str]) -> Vec<(u32, String)> {
     const NAME: &str = "plimsoll ";
@@ -139,4 +122,21 @@ fn advice_in_vain(line: &str, commands: &[&str]) -> Vec<(u32, String)> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_not_written_for_everybody() {
+        let told = |line: &str| secret_for_all(line).is_some();
+        assert!(told(r#"- "oc -n a get secret b -o yaml > b.yaml""#));
+        assert!(told(r#"- "oc -n a get secret,configmap -o yaml > b.yaml""#));
+        assert!(!told(r#"- "umask 077; oc -n a get secret b -o yaml > b.yaml""#));
+        assert!(!told(
+            r#"- "oc -n a get secret b -o jsonpath='{.data.tls\.crt}' | base64 -d > b.crt""#
+        ));
+        assert!(!told(r#"- "oc -n a get configmap b -o yaml > b.yaml""#));
+    }
 }

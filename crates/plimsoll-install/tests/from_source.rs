@@ -1,6 +1,8 @@
 //! What was read in the installer's source and is in no recorded case: a config, the releases that refuse it, and
 //! the field that they name.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has to stop")]
+
 use plimsoll_install::{Input, Installer, Method, Release, Verdict, judge, judge_by};
 
 const INSTALL: &str = include_str!("../../../fixtures/install/bases/agent-ha.install-config.yaml");

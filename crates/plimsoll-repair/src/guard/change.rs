@@ -122,7 +122,8 @@ mod tests {
             json!([{"op": "replace", "path": "", "value":
                 {"metadata": {"name": "a"}, "spec": {"online": false, "bmc": {"address": "x"}}}}]),
         ] {
-            assert_eq!(changed(operations.clone(), Some(&host)), [off.clone()], "{operations}");
+            let seen = changed(operations.clone(), Some(&host));
+            assert_eq!(seen, std::slice::from_ref(&off), "{operations}");
             let unseen = changed(operations, None);
             assert!(unseen.contains(&off), "{unseen:?}");
         }
