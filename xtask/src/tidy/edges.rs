@@ -76,7 +76,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("plimsoll-sources", &["plimsoll-model", "plimsoll-yaml"]),
     // Its own tests use its mock, which is behind a feature, and the real emulator.
     ("plimsoll-bmc", &["plimsoll-bmc", "plimsoll-probe", "plimsoll-rig"]),
-    ("plimsoll-install", &["plimsoll-yaml"]),
+    ("plimsoll-install", &["plimsoll-model", "plimsoll-yaml"]),
     ("plimsoll-yaml", &[]),
     ("plimsoll-model", &[]),
     ("plimsoll-causes", &[]),

@@ -22,6 +22,7 @@ mod probes;
 mod real_kubelet;
 mod sources;
 mod trouble;
+mod ways;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -29,6 +30,7 @@ fn main() {
     let arguments = Arguments::from_args();
     let cluster = cluster::shared();
     let mut trials: Vec<Trial> = trouble::trials(&cluster);
+    trials.extend(ways::trials(&cluster));
     trials.extend(captured::trials(&cluster));
     trials.extend(omc::trials(&cluster));
     trials.extend(beside::trials(&cluster));
