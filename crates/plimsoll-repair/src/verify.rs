@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll_engine::facts::ALL_NAMESPACES;
 use plimsoll_engine::pack::StateRule;
 use plimsoll_engine::predicate::Truth;
 use plimsoll_engine::rules::{self, Instance, Setting, States};
@@ -170,7 +171,9 @@ fn of_kind<'b>(
 pub(crate) fn is_listed(base: &FactBase, kind: &str) -> bool {
     let Some(object) = resource(&EntityId::cluster_scoped(kind, "any")) else { return false };
     let list = fact(base, &EntityId::cluster(), &format!("lists.{}", object.plural));
-    matches!(list, Some(Value::List(namespaces)) if namespaces.is_empty())
+    let is_all = |namespace: &Value| namespace.text() == Some(ALL_NAMESPACES);
+    let whole = |namespaces: &Vec<Value>| namespaces.is_empty() || namespaces.iter().any(is_all);
+    matches!(list, Some(Value::List(namespaces)) if whole(namespaces))
 }
 
 fn none_seen(id: &str, what: &str) -> Criterion {

@@ -7,6 +7,9 @@ use plimsoll_model::{Document, EntityId, Evidence, FactBase, Snapshot, Value};
 
 use super::certificates::well_known;
 
+/// In the fact `lists`: there is a list of all namespaces beside those of some.
+pub const ALL_NAMESPACES: &str = "*";
+
 /// Lists that prove absence: read to their end, and every object of theirs understood.
 #[derive(Clone, Debug, Default)]
 pub struct Lists(BTreeSet<(String, String, Option<String>)>);
@@ -32,11 +35,19 @@ impl Lists {
         })
     }
 
-    /// Namespaces of which there is a list, by resource.
+    /// Namespaces of which there is a list, by resource: none where there is one of all of them alone, and `*`
+    /// before the others where it is not alone.
     fn namespaces(&self) -> BTreeMap<String, Value> {
         let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (_, plural, namespace) in &self.0 {
-            found.entry(plural.clone()).or_default().extend(namespace.clone());
+        for (group, plural, namespace) in &self.0 {
+            let is_whole = self.0.contains(&(group.clone(), plural.clone(), None));
+            let listed = found.entry(plural.clone()).or_default();
+            if let Some(namespace) = namespace {
+                if is_whole && listed.is_empty() {
+                    listed.push(ALL_NAMESPACES.into());
+                }
+                listed.push(namespace.clone());
+            }
         }
         found.into_iter().map(|(plural, namespaces)| (plural, namespaces.into())).collect()
     }

@@ -41,6 +41,7 @@ use plimsoll_model::snapshot::{Gap, GapStatus};
 use plimsoll_model::{Document, Entity, EntityId, FactBase, Snapshot, Value};
 use rayon::prelude::*;
 
+pub use absence::ALL_NAMESPACES;
 use absence::Lists;
 pub use memory::Memory;
 pub use needs::needs;

@@ -55,7 +55,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("issuersSeen", "issuers that several handshakes with the API's address showed"),
             ("neighbourConflicts", "addresses that more than one machine on the link answers for"),
             ("clockOffset", "how far servers are ahead of the observer: seconds, vantage, servers"),
-            ("lists", "resource to namespaces that it was listed of, for `proven`"),
+            ("lists", "resource to namespaces that it was listed of (`*`: all, too), for `proven`"),
             ("logs", "hits of signatures about the whole cluster"),
         ],
     ),

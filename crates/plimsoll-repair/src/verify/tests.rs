@@ -275,8 +275,10 @@ fn of_what_was_not_listed_nobody_knows_that_there_is_none() {
     };
     set(&mut base, "Cluster/cluster", "lists", list(vec!["some"]));
     assert_eq!(left_of("waiting", &base, json!([])), ["state-gone Cluster/cluster: Unknown"]);
-    set(&mut base, "Cluster/cluster", "lists", list(Vec::new()));
-    assert_eq!(left_of("waiting", &base, json!([])), Vec::<String>::new());
+    for whole in [Vec::new(), vec!["*", "some"]] {
+        set(&mut base, "Cluster/cluster", "lists", list(whole));
+        assert_eq!(left_of("waiting", &base, json!([])), Vec::<String>::new());
+    }
     set(&mut base, "CertificateSigningRequest/csr-1", "pending", true);
     let expected = ["state-gone CertificateSigningRequest/csr-1: No"];
     assert_eq!(left_of("waiting", &base, json!([])), expected);
