@@ -22,6 +22,13 @@ impl Transaction<'_> {
         let number = step.number;
         let told = format!("step {number} of {}: {}", self.plan.steps.len(), step.title);
         self.consent.hears(&told);
+        // What holds because this session did it before it was killed is its own, and not there already.
+        if intended && !matches!(step.action, Action::Wait | Action::Hand { .. }) {
+            let target = self.targets.of(step).map_err(|trouble| halt(number, trouble))?;
+            if let Ahead::Found(after) = ahead(target, step, intended)? {
+                return Ok(self.log.append(Event::Found { step: number, after })?);
+            }
+        }
         if let Some(says) = self.is_not_needed(step)? {
             return Ok(self.log.append(Event::Skipped { step: number, says })?);
         }
@@ -31,9 +38,7 @@ impl Transaction<'_> {
             _ => {}
         }
         let target = self.targets.of(step).map_err(|trouble| halt(number, trouble))?;
-        if let Ahead::Found(after) = ahead(target, step, intended)? {
-            return Ok(self.log.append(Event::Found { step: number, after })?);
-        }
+        ahead(target, step, false)?;
         self.confirm(step, life)?;
         // Somebody may have thought about the name for long: what counts is how things are after it.
         let sight = match ahead(target, step, false)? {
