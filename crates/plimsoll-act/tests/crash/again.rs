@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use plimsoll_act::{Consent, Ended, Look, Standing, Target, Transaction, World};
 use plimsoll_model::diagnosis::StateRef;
-use plimsoll_model::plan::{Action, Step, Target as Where};
+use plimsoll_model::plan::{Action, Plan, Step, Target as Where};
 use plimsoll_model::session::{Entry, Event, Outcome};
 use plimsoll_model::{EntityId, FactBase, Time};
 use serde_json::json;
@@ -297,9 +297,8 @@ fn a_name_is_typed_for_each_thing_that_has_it() {
     assert_eq!(*consent.0.borrow(), ["worker-1", "worker-1"]);
 }
 
-/// Who paused the pool before us unpauses it.
-#[test]
-fn what_was_so_before_is_not_ended_by_the_plan() {
+/// A pool is paused first, where `unless` does not say that it is, and unpaused last.
+fn pausing(unless: &[serde_json::Value]) -> Plan {
     let mut plan = plan();
     plan.steps.retain(|step| [1, 7].contains(&step.number));
     let mut last = plan.steps[0].clone();
@@ -311,16 +310,41 @@ fn what_was_so_before_is_not_ended_by_the_plan() {
         object.decision = None;
     }
     plan.steps.push(last);
-    let pool = EntityId::cluster_scoped("MachineConfigPool", "worker");
+    let conditions = unless.iter().cloned().map(serde_json::from_value);
+    plan.steps[0].unless = conditions.collect::<Result<_, _>>().unwrap();
+    plan.sealed()
+}
+
+fn pool() -> EntityId {
+    EntityId::cluster_scoped("MachineConfigPool", "worker")
+}
+
+/// Who paused the pool before us unpauses it.
+#[test]
+fn what_was_so_before_is_not_ended_by_the_plan() {
     let is_so = json!({"on": "Node/worker-1", "that": "!self.controlPlane", "says": "it is so"});
-    plan.steps[0].unless = vec![serde_json::from_value(is_so).unwrap()];
-    let plan = plan.sealed();
+    let plan = pausing(&[is_so]);
     let (pretend, mut entries) = (pretend(), Vec::new());
-    pretend.things().objects.get_mut(&pool).unwrap()["spec"]["paused"] = json!(true);
+    pretend.things().objects.get_mut(&pool()).unwrap()["spec"]["paused"] = json!(true);
     let mut log = DyingLog { entries: &mut entries, lives: None };
     let world = Body { pretend: &pretend, plan: &plan, gets_worse: false };
     usual(&plan, &pretend, &world, &mut log).apply().unwrap();
-    assert_eq!(pretend.things().objects[&pool]["spec"]["paused"], json!(true));
+    assert_eq!(pretend.things().objects[&pool()]["spec"]["paused"], json!(true));
     let skipped = |one: &&Entry| matches!(one.event, Event::Skipped { .. });
     assert_eq!(entries.iter().filter(skipped).count(), 2, "{entries:#?}");
+}
+
+/// Killed after it paused the pool and before it said so, it finds the pool paused: by itself.
+#[test]
+fn what_this_session_did_before_the_kill_is_ended_by_it() {
+    let is_so = json!({"on": "Node/worker-1", "that": "!self.controlPlane", "says": "it is so"});
+    let (before, after) = (pausing(&[]), pausing(&[is_so]));
+    let (pretend, mut entries) = (pretend(), Vec::new());
+    live(&before, &pretend, &mut entries, (None, Some(0)), false, false);
+    assert!(matches!(entries.last().unwrap().event, Event::Intends { step: 1, .. }));
+    pretend.things().objects.get_mut(&pool()).unwrap()["spec"]["paused"] = json!(true);
+    let mut log = DyingLog { entries: &mut entries, lives: None };
+    let world = Body { pretend: &pretend, plan: &after, gets_worse: false };
+    usual(&after, &pretend, &world, &mut log).apply().unwrap();
+    assert_eq!(pretend.things().objects[&pool()]["spec"]["paused"], json!(false), "{entries:#?}");
 }
