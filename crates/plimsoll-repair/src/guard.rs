@@ -171,8 +171,11 @@ pub fn refusals(scene: &Scene) -> Vec<Refusal> {
 /// What speaks against taking a step back. The scene's step is the one that does it: see [`crate::reversed`].
 pub fn refusals_of_undo(scene: &Scene) -> Vec<Refusal> {
     let takes_down = etcd::takes_down(scene);
-    judged(scene, |name| {
-        OF_EVERY_UNDO.contains(&name) || (takes_down && OF_AN_UNDO.contains(&name))
+    // What this plan made, and is still as it made it, is gone for nobody.
+    let is_own = matches!(scene.step.action, Action::Delete);
+    judged(scene, |name| match name {
+        "secret" if is_own => false,
+        _ => OF_EVERY_UNDO.contains(&name) || (takes_down && OF_AN_UNDO.contains(&name)),
     })
 }
 
