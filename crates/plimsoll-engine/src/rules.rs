@@ -1,7 +1,8 @@
 //! Facts → states: every rule on every entity of its kind, true, false or unknown.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use hashbrown::HashMap;
 use kube_cel::cel::{Context, Value as Cel};
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Time, Value};
 use rayon::prelude::*;

@@ -90,6 +90,9 @@ pub struct CommandVerdict {
     /// Such as `create manifests`, `create cluster` or `agent create image`.
     pub command: String,
     pub verdict: InstallerVerdict,
+    /// What the installer asks of others, and what here speaks against it: the verdict holds unless this is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unless: Option<String>,
 }
 
 /// The step at which the installer meets a fault, in its order.

@@ -78,7 +78,9 @@ fn installer(check: &Check) -> String {
     }
     let commands = &check.installer_commands;
     if commands.iter().all(|each| each.verdict == check.installer_verdict) {
-        return format!("The installer would {} {object}.", verb(check.installer_verdict));
+        let unless = commands.iter().find_map(|each| each.unless.as_deref());
+        let unless = unless.map_or(String::new(), |why| format!(", unless {}", safe::line(why)));
+        return format!("The installer would {} {object}{unless}.", verb(check.installer_verdict));
     }
     let each = commands.iter().map(|each| {
         format!("'{}' would {} {object}", safe::line(&each.command), verb(each.verdict))

@@ -63,16 +63,15 @@ impl Meant {
         }
     }
 
-    /// What to do about it, where that is plain.
-    pub fn hint(&self) -> Option<String> {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
         match self {
-            Self::Since(_) | Self::Until(_) => None,
-            Self::Spelt { key, .. } => Some(format!("Write {key}.")),
-            Self::Below { mapping, .. } => Some(format!("Indent it below {mapping}.")),
-            Self::Above { mapping, .. } if mapping.is_empty() => {
-                Some("Move it to the left edge.".into())
-            }
-            Self::Above { mapping, .. } => Some(format!("Move it right below {mapping}.")),
+            Self::Since(release) => format!("Delete it, or install {release} or newer."),
+            Self::Until(release) => format!("Delete it: releases after {release} do not read it."),
+            Self::Spelt { key, .. } => format!("Write {key}."),
+            Self::Below { mapping, .. } => format!("Indent it below {mapping}."),
+            Self::Above { mapping, .. } if mapping.is_empty() => "Move it to the left edge.".into(),
+            Self::Above { mapping, .. } => format!("Move it right below {mapping}."),
         }
     }
 }

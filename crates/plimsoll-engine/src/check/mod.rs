@@ -32,12 +32,13 @@ use crate::predicate::Truth;
 use crate::rules::{self, Instance, Setting, bound, proof, shared};
 use crate::summary;
 use crate::suppress::Suppression;
-use facts::{Facts, Reads, Spot};
+use facts::{Facts, Reads, Spot, Unseen};
 use meant::Meant;
 pub use page::page;
 pub use words::Words;
 
 const UNKNOWN_KEY: &str = "unknown-key";
+const BY_NMSTATE: &str = "network-config-refused-by-nmstate";
 
 /// What the packs know of configs.
 pub struct Knowledge {
@@ -127,7 +128,7 @@ pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadab
         files: [asked.install, asked.agent].iter().flatten().map(|f| f.name.into()).collect(),
         verdict: if blocked { CheckVerdict::Blocked } else { CheckVerdict::Ready },
         installer_verdict: verdict(!refuses(Stage::AgentHosts)),
-        installer_commands: commands(asked, &judgement, &refuses),
+        installer_commands: commands(asked, &judgement, &refuses, &findings),
         findings,
         suppressed,
         not_checked,
@@ -144,10 +145,12 @@ fn commands(
     asked: &Asked<'_>,
     judgement: &Judgement,
     refuses: &dyn Fn(Stage) -> bool,
+    findings: &[Finding],
 ) -> Vec<CommandVerdict> {
     let said = |command: &str, last: Stage| CommandVerdict {
         command: command.into(),
         verdict: verdict(!refuses(last)),
+        unless: None,
     };
     match asked.method {
         Method::Ipi => {
@@ -159,7 +162,15 @@ fn commands(
             }
             all
         }
-        Method::Agent => vec![said("agent create image", Stage::AgentHosts)],
+        Method::Agent => {
+            let by_nmstate = judgement.not_checked.iter().any(|(rule, _)| *rule == BY_NMSTATE);
+            let is_network = |finding: &Finding| {
+                finding.severity == Severity::Error && finding.path.contains("networkConfig")
+            };
+            let unless = (by_nmstate && findings.iter().any(is_network))
+                .then(|| "nmstatectl, which it runs, refuses a networkConfig".to_string());
+            vec![CommandVerdict { unless, ..said("agent create image", Stage::AgentHosts) }]
+        }
     }
 }
 
@@ -275,7 +286,7 @@ fn unknown_keys_behind_the_first(judgement: &Judgement) -> Vec<Refusal> {
 
 fn plain_hint(refusal: &Refusal) -> Option<String> {
     let is_key = refusal.rule == UNKNOWN_KEY;
-    is_key.then(|| Meant::of(refusal.file, &refusal.path)?.hint()).flatten()
+    is_key.then(|| Some(Meant::of(refusal.file, &refusal.path)?.hint())).flatten()
 }
 
 /// The installer's own words. Where it shows no value there is nothing to take out of them, and
@@ -319,18 +330,31 @@ fn own(
     let hiding = hiding(pack);
     let reads = pack.states.iter().map(|rule| Reads::of(&rule.when.reads_of("self")));
     let reads: Vec<Reads> = reads.collect();
+    // A thousand hosts have one part in common that nobody asked for.
+    let mut not_asked = BTreeSet::new();
     for (id, instances) in &states {
         for instance in instances {
             let rule = &pack.states[instance.state];
             if let (Truth::Unknown(what), Some(_)) = (&instance.truth, &rule.finding)
                 && !is_hidden(&hiding, instances, instance)
             {
-                let outside = facts.live.unseen(id, &rule.id, &reads[instance.state]);
-                let why = || NotChecked { id: rule.id.clone(), why: facts.why_unknown(what) };
-                not_checked.extend(outside.unwrap_or_else(|| vec![why()]));
+                match facts.live.unseen(id, &rule.id, &reads[instance.state]) {
+                    Unseen::NothingToSee => {}
+                    Unseen::NotAsked(part) => drop(not_asked.insert(part)),
+                    Unseen::Told(why) => not_checked.push(why),
+                    Unseen::InTheFiles => {
+                        let why = facts.why_unknown(what);
+                        not_checked.push(NotChecked { id: rule.id.clone(), why });
+                    }
+                }
             }
         }
     }
+    not_checked.extend(
+        not_asked
+            .into_iter()
+            .map(|part| NotChecked { id: part.into(), why: format!("not asked: --live={part}") }),
+    );
     pack.states.iter().filter(|state| state.finding.is_some()).count()
 }
 

@@ -490,6 +490,13 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("mirrorsPrivate", "registries of mirrors that no public authority signs for"),
             ("registriesLacking", "public registries that pullSecret has no entry for"),
             ("pullSecretRegistries", "entries of pullSecret"),
+            ("authsUnusable", "entries of pullSecret whose auth is no user with a password"),
+            ("networkTypeForeign", "the network type, where OpenShift does not bring it"),
+            (
+                "bootstrapUnusable",
+                "what is wrong with the fixed addresses of the bootstrap machine",
+            ),
+            ("mastersBeyond", "hosts of role master that there is no replica for"),
             ("serversHidden", "servers whose address a network inside the cluster holds"),
             ("trustBundle", "additionalTrustBundle is there"),
             ("trustBundlePolicy", "Proxyonly or Always"),
@@ -550,6 +557,11 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             (
                 "macContradicts",
                 "ports whose MAC address or name differs between list and network config",
+            ),
+            ("provisioningNetwork", "of the config: Managed, Unmanaged or Disabled"),
+            (
+                "bootMacUnconfigured",
+                "bootMACAddress, where networkConfig names MAC addresses of other ports only",
             ),
             ("interfacesDown", "interfaces that have an address and are down or absent"),
             ("gatewaysOffLink", "gateways that no subnet of their interface holds"),

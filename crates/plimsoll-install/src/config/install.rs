@@ -1,3 +1,6 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::config::{Baremetal, Secret};
 use crate::go::address::Network;
 use crate::go::json::{self, Json};
@@ -19,6 +22,8 @@ pub struct InstallConfig {
     pub platform: Platform,
     /// Host names only, in the order of the file.
     pub pull_secret_registries: Vec<String>,
+    /// Of those, the ones whose `auth` is no user with a password.
+    pub pull_secret_unusable: Vec<String>,
     /// Such as `ssh-ed25519`; empty where no key could be read.
     pub ssh_key_types: Vec<String>,
     pub trust_bundle: Placed<String>,
@@ -213,6 +218,7 @@ impl InstallConfig {
             arbiter: there(root.field("arbiter")).map(Pool::read),
             compute: items(root.field("compute"), Pool::read),
             platform: Platform::read(root.field("platform"), release),
+            pull_secret_unusable: unusable(&pull_secret.value.0),
             pull_secret_registries: registries(&pull_secret.value.0),
             ssh_key_types: key_types(&ssh_key.value.0),
             trust_bundle: root.field("additionalTrustBundle").text(),
@@ -292,16 +298,40 @@ fn mirror(at: At<'_>) -> Mirror {
     Mirror { source: at.field("source").text(), mirrors: at.field("mirrors").texts() }
 }
 
-fn registries(pull_secret: &str) -> Vec<String> {
-    let Ok(Json::Map(entries)) = json::parse(pull_secret) else { return Vec::new() };
+fn auths(pull_secret: &str) -> impl Iterator<Item = (String, Json)> {
+    let entries = match json::parse(pull_secret) {
+        Ok(Json::Map(entries)) => entries,
+        _ => Vec::new(),
+    };
     let auths = entries.into_iter().filter(|(key, _)| key.eq_ignore_ascii_case("auths"));
-    auths
-        .flat_map(|(_, value)| match value {
-            Json::Map(entries) => entries,
-            _ => Vec::new(),
-        })
-        .map(|(host, _)| host)
-        .collect()
+    auths.flat_map(|(_, value)| match value {
+        Json::Map(entries) => entries,
+        _ => Vec::new(),
+    })
+}
+
+fn registries(pull_secret: &str) -> Vec<String> {
+    auths(pull_secret).map(|(host, _)| host).collect()
+}
+
+/// What CRI-O would send nothing for, or refuse to read.
+fn unusable(pull_secret: &str) -> Vec<String> {
+    let is_user_with_password = |auth: &Json| match auth {
+        Json::Text(auth) => STANDARD.decode(auth).is_ok_and(|login| {
+            login
+                .iter()
+                .position(|byte| *byte == b':')
+                .is_some_and(|at| at > 0 && at + 1 < login.len())
+        }),
+        _ => false,
+    };
+    let is_unusable = |entry: &Json| match entry {
+        Json::Map(keys) => {
+            keys.iter().any(|(key, auth)| key == "auth" && !is_user_with_password(auth))
+        }
+        _ => false,
+    };
+    auths(pull_secret).filter(|(_, entry)| is_unusable(entry)).map(|(host, _)| host).collect()
 }
 
 fn key_types(text: &str) -> Vec<String> {

@@ -7,7 +7,7 @@ pub(crate) enum Json {
     Null,
     Bool,
     Number,
-    Text,
+    Text(String),
     List,
     Map(Vec<(String, Json)>),
 }
@@ -19,7 +19,7 @@ impl Json {
             Json::Null => "null",
             Json::Bool => "bool",
             Json::Number => "number",
-            Json::Text => "string",
+            Json::Text(_) => "string",
             Json::List => "array",
             Json::Map(_) => "object",
         }
@@ -81,7 +81,7 @@ impl Scanner<'_> {
         match self.next()? {
             b'{' => self.object(depth),
             b'[' => self.list(depth),
-            b'"' => self.text().map(|_| Json::Text),
+            b'"' => self.text().map(Json::Text),
             b'-' => {
                 let byte = self.next()?;
                 if !byte.is_ascii_digit() {

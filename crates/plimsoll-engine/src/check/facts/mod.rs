@@ -19,14 +19,15 @@ mod unreadable;
 mod vips;
 mod wires;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
 use plimsoll_install::{File, Judgement, Place, Placed, Refusal};
 use plimsoll_model::{Entity, EntityId, Evidence, FactBase, Value, clip, redact};
 
 use super::Asked;
 pub use assets::AGE;
-pub use live::Reads;
+pub use live::{Reads, Unseen};
 
 /// A place in a file of the user, and what stands there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -160,7 +161,7 @@ pub fn extract(judgement: &Judgement, asked: &Asked<'_>) -> Facts {
     unreadable::extract(&hosts, &mut facts);
     keys::extract(&hosts, &mut facts);
     bmc::extract(&hosts, &mut facts);
-    policy::extract(&hosts, &nets, &mut facts);
+    policy::extract(judgement.config.install.as_ref(), &hosts, &nets, &mut facts);
     live::extract(judgement, asked, &mut facts);
     unread::forget(&judgement.unread, &mut facts);
     facts.base.entities = facts.entities.drain().collect();

@@ -27,6 +27,7 @@ pub fn extract(config: &InstallConfig, nets: &Nets, hosts: &[Machine<'_>], facts
     let written = nets.machine_written;
     let path = "networking.machineNetwork";
     facts.set(&id, "machineNetworkWritten", written, File::Install, path, at, None);
+    foreign(config, &id, facts);
     strangers(config, nets, hosts, &id, facts);
     overlaps(config, &id, facts);
     primaries(config, &id, facts);
@@ -35,6 +36,67 @@ pub fn extract(config: &InstallConfig, nets: &Nets, hosts: &[Machine<'_>], facts
     if let Some(baremetal) = &config.platform.baremetal {
         provisioning(baremetal, hosts, &id, facts);
     }
+    let baremetal = config.platform.baremetal.as_ref();
+    let unusable = baremetal.map_or(Vec::new(), |baremetal| bootstrap(baremetal, nets));
+    facts.found(&id, "bootstrapUnusable", unusable);
+}
+
+/// A network type that the network operator does not bring. It reads them in any case.
+fn foreign(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
+    let written = &config.networking.network_type;
+    let is_known = ["", "ovnkubernetes", "openshiftsdn", "kuryr"]
+        .contains(&written.value.to_ascii_lowercase().as_str());
+    let found = (!is_known).then(|| Found {
+        said: written.value.clone(),
+        file: File::Install,
+        path: "networking.networkType".into(),
+        at: written.place,
+        value: Some(written.value.clone()),
+    });
+    facts.found(id, "networkTypeForeign", found.into_iter().collect());
+}
+
+/// What the bootstrap machine could not be reached by; the installer only asks that all three are there.
+fn bootstrap(baremetal: &Baremetal, nets: &Nets) -> Vec<Found> {
+    let (ip, gateway) = (&baremetal.bootstrap_static_ip, &baremetal.bootstrap_static_gateway);
+    let own = parse_ip(ip.as_str());
+    let network = own.and_then(|own| nets.machine_of(own));
+    let is_outside = |address| nets.in_machine(address) == Some(false);
+    let wrong = |name: &str, written: &Placed<String>| {
+        let address = parse_ip(written.as_str());
+        match (name, address) {
+            _ if written.is_empty() => None,
+            (_, None) => Some("is no IP address".to_string()),
+            ("bootstrapExternalStaticDNS", _) => None,
+            (_, Some(address)) if is_outside(address) => {
+                Some(format!("is outside of {}", nets.machine_shown().join(", ")))
+            }
+            (_, Some(address)) => {
+                let edge = network.and_then(|network| addresses::edge(network, address));
+                let is_own = name == "bootstrapExternalStaticGateway" && own == Some(address);
+                match edge {
+                    Some(edge) => Some(format!("is {edge}")),
+                    None => is_own.then(|| "is the machine's own address".to_string()),
+                }
+            }
+        }
+    };
+    let dns = &baremetal.bootstrap_static_dns;
+    let all = [
+        ("bootstrapExternalStaticIP", ip),
+        ("bootstrapExternalStaticGateway", gateway),
+        ("bootstrapExternalStaticDNS", dns),
+    ];
+    let found = all.into_iter().filter_map(|(name, written)| {
+        Some(Found {
+            said: format!("{name} {} {}", written.value, wrong(name, written)?),
+            file: File::Install,
+            path: format!("platform.baremetal.{name}"),
+            at: written.place,
+            value: Some(written.value.clone()),
+        })
+    });
+    found.collect()
 }
 
 /// How many families pods and services have.
@@ -193,6 +255,9 @@ fn provisioning(baremetal: &Baremetal, hosts: &[Machine<'_>], id: &EntityId, fac
         let size = addresses::size(ends);
         facts.set(id, "dhcpAddresses", size, File::Install, path, range.place, shown);
         facts.known(id, "dhcpRange", range.value.as_str());
+    }
+    for host in hosts {
+        facts.known(&host.id, "provisioningNetwork", baremetal.provisioning_network.as_str());
     }
     // The bootstrap machine serves the control plane, the cluster the others.
     let masters = hosts.iter().filter(|host| host.role == "master").count();

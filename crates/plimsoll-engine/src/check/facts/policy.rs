@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_install::File;
+use plimsoll_install::{File, InstallConfig};
 
 use super::addresses::Nets;
 use super::hosts::Machine;
@@ -12,13 +12,19 @@ use super::{Facts, Found, bmc};
 const LEAST_DISK: i64 = 100;
 const USUAL_MTU: i64 = 1500;
 
-pub fn extract(hosts: &[Machine<'_>], nets: &Nets, facts: &mut Facts) {
+pub fn extract(
+    config: Option<&InstallConfig>,
+    hosts: &[Machine<'_>],
+    nets: &Nets,
+    facts: &mut Facts,
+) {
     let id = facts.config();
     facts.found(&id, "mtusOdd", odd_mtus(hosts, nets));
     facts.found(&id, "prefixesDiffer", prefixes(hosts, nets));
     facts.found(&id, "disksByLetter", disks_by_letter(hosts));
     facts.found(&id, "disksSmall", small_disks(hosts));
     facts.found(&id, "wwnsOdd", odd_wwns(hosts));
+    facts.found(&id, "mastersBeyond", masters_beyond(config, hosts));
     let open = bmc::in_the_open(hosts).map(|(host, at, path)| Found {
         said: host.id.name.clone(),
         file: File::Install,
@@ -41,6 +47,16 @@ pub fn extract(hosts: &[Machine<'_>], nets: &Nets, facts: &mut Facts) {
     });
     let unverified: Vec<Found> = unverified.collect();
     facts.found(&id, "bmcsUnverified", unverified);
+}
+
+/// Masters behind the last one that there is a replica for.
+fn masters_beyond(config: Option<&InstallConfig>, hosts: &[Machine<'_>]) -> Vec<Found> {
+    let Some(replicas) = config.map(|config| config.control_plane.replicas.value) else {
+        return Vec::new();
+    };
+    let masters = hosts.iter().filter(|host| host.agent.is_none() && host.role == "master");
+    let beyond = masters.skip(usize::try_from(replicas).unwrap_or(usize::MAX));
+    beyond.map(|host| host.here(host.id.name.clone())).collect()
 }
 
 /// Hosts whose MTU on the machine network is not that of most.

@@ -58,6 +58,14 @@ pub fn extract(config: &InstallConfig, nets: &Nets, facts: &mut Facts) {
     let at = config.pull_secret_place();
     facts.set(&id, "registriesLacking", lacking, File::Install, "pullSecret", at, None);
     facts.known(&id, "pullSecretRegistries", entries.len());
+    let unusable = config.pull_secret_unusable.iter().map(|host| Found {
+        said: host.clone(),
+        file: File::Install,
+        path: "pullSecret".into(),
+        at,
+        value: None,
+    });
+    facts.found(&id, "authsUnusable", unusable.collect());
     hidden(config, &mirrors, nets, facts);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use plimsoll_install::{Method, Network, parse_ip};
+use plimsoll_install::{File, Method, Network, parse_ip};
 
 use super::addresses::{self, Nets};
 use super::hosts::{Machine, mac_of};
@@ -39,6 +39,7 @@ pub fn extract(hosts: &[Machine<'_>], nets: &Nets, method: Method, facts: &mut F
         let down = net.down.iter().map(|text| host.at(text.value.clone(), text)).collect();
         facts.found(id, "interfacesDown", down);
         facts.found(id, "macContradicts", mac_contradicts(host, net));
+        facts.found(id, "bootMacUnconfigured", boot_mac_unconfigured(host, net));
         facts.found(id, "gatewaysOffLink", off_link(host, net));
         facts.found(id, "nextHopsUnknown", next_hops_unknown(host, net));
         facts.found(id, "switchedOff", switched_off(host, net));
@@ -168,6 +169,29 @@ fn mac_contradicts(host: &Machine<'_>, net: &Net) -> Vec<Found> {
         }
     }
     found
+}
+
+/// The MAC address that the machine is known by, where its network config names those of other ports only.
+fn boot_mac_unconfigured(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    let Some((install, path)) = host.install.as_ref().filter(|_| host.agent.is_none()) else {
+        return Vec::new();
+    };
+    let Some(boot) = mac_of(install.boot_mac.as_str()) else { return Vec::new() };
+    let ports = net.links.iter().filter(|link| matches!(link.kind.as_str(), "ethernet" | ""));
+    let macs: Option<Vec<&Text>> = ports.map(|link| link.mac.as_ref()).collect();
+    // A port without a MAC address in the config may be the one.
+    let macs = macs.unwrap_or_default();
+    if macs.is_empty() || macs.iter().any(|mac| mac_of(&mac.value).is_none_or(|mac| mac == boot)) {
+        return Vec::new();
+    }
+    let named: Vec<&str> = macs.iter().map(|mac| mac.value.as_str()).collect();
+    vec![Found {
+        said: format!("{}, and networkConfig has {}", install.boot_mac.value, named.join(", ")),
+        file: File::Install,
+        path: format!("{path}.bootMACAddress"),
+        at: install.boot_mac.place,
+        value: Some(install.boot_mac.value.clone()),
+    }]
 }
 
 fn off_link(host: &Machine<'_>, net: &Net) -> Vec<Found> {

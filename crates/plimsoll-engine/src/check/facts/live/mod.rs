@@ -14,8 +14,9 @@ mod ports;
 mod seen;
 mod vips;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
+use hashbrown::HashSet;
 use plimsoll_install::{Baremetal, File, Host, Judgement, Place};
 use plimsoll_model::check::NotChecked;
 use plimsoll_model::{EntityId, Evidence, Value, clip, redact};
@@ -65,23 +66,31 @@ impl Live {
         self.vips.get(path)
     }
 
-    /// Why a rule that reads these facts of an entity is unknown. Nothing for a rule that reads the
-    /// files alone; an empty list where there is nothing to see.
-    pub fn unseen(&self, id: &EntityId, rule: &str, reads: &Reads) -> Option<Vec<NotChecked>> {
-        let mut told = Vec::new();
+    /// Why a rule that reads these facts of an entity is unknown.
+    pub fn unseen(&self, id: &EntityId, rule: &str, reads: &Reads) -> Unseen {
+        let mut unseen = Unseen::InTheFiles;
         for (fact, part) in &reads.0 {
             if !self.applies.get(fact).is_some_and(|all| all.contains(id)) {
-                return Some(Vec::new());
+                return Unseen::NothingToSee;
             }
             if !self.is_asked(part) {
-                let why = format!("not asked: --live={part}");
-                return Some(vec![NotChecked { id: (*part).into(), why }]);
+                return Unseen::NotAsked(part);
             }
             let why = self.why.get(&(id.clone(), *fact)).map_or(NOT_TOLD, String::as_str);
-            told = vec![NotChecked { id: rule.into(), why: clip(&redact(why)) }];
+            unseen = Unseen::Told(NotChecked { id: rule.into(), why: clip(&redact(why)) });
         }
-        (!reads.0.is_empty()).then_some(told)
+        unseen
     }
+}
+
+/// Why something is not known.
+pub enum Unseen {
+    /// The rule reads the files alone.
+    InTheFiles,
+    NothingToSee,
+    /// The part of `--live`.
+    NotAsked(&'static str),
+    Told(NotChecked),
 }
 
 /// What a rule reads of what is seen outside of the files: facts, and the part of each.
