@@ -5,7 +5,7 @@ use crate::check::{self, Context, Crash, NotChecked};
 use crate::config::{AgentConfig, Config, InstallConfig, convert, set_defaults};
 use crate::decode::{Decoded, decode, unknown_text};
 use crate::document::{self, DoubledKey, Source};
-use crate::misreading::{Misread, Misreading};
+use crate::misreading::{self, Misread, Misreading};
 use crate::provision;
 use crate::reader::At;
 use crate::refusal::{Collector, File, Refusal, Stage};
@@ -198,6 +198,7 @@ impl State {
         let ahead = report_decoding(&decoded, file, &head, &mut out);
         self.later.extend(ahead.refusals);
         self.misreadings.extend(misread(&decoded, file, text));
+        self.misreadings.extend(misreading::rest(file, text));
         for fault in decoded.errors {
             self.unread.push(file, fault.path);
         }

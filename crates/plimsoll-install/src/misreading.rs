@@ -23,6 +23,8 @@ pub enum Misread {
     },
     /// Two keys of one mapping that differ in case are one field, and the one that is read last wins.
     Key { wins: String, loses: String, other: Place },
+    /// What stands behind the end of the first document is not read at all.
+    Rest,
 }
 
 /// Fields whose values are never shown.
@@ -48,6 +50,24 @@ impl Misreading {
     }
 }
 
+/// The line that ends the first document, where something stands behind it.
+pub(crate) fn rest(file: File, text: &str) -> Option<Misreading> {
+    let is_content = |line: &str| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with(['#', '%'])
+    };
+    let marks = |line: &str, mark: &str| {
+        line.strip_prefix(mark).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+    };
+    let mut lines = (1_u32..).zip(text.trim_start_matches('\u{feff}').lines());
+    let begins = |(_, line): &(u32, &str)| is_content(line) && !marks(line, "---");
+    lines.find(begins)?;
+    let (line, ending) = lines.find(|(_, line)| marks(line, "---") || marks(line, "..."))?;
+    let behind = ending.get(3..).is_some_and(is_content) || lines.any(|(_, line)| is_content(line));
+    let place = Place { line, column: 1 };
+    behind.then(|| Misreading { file, path: String::new(), place, what: Misread::Rest })
+}
+
 fn last_key(path: &str) -> &str {
     let last = path.rsplit('.').next().unwrap_or(path);
     last.split('[').next().unwrap_or(last)
@@ -68,6 +88,17 @@ mod tests {
         assert_eq!(of("metadata.name", "123456", "123456"), None);
         let shown = Some(("no".to_string(), "false".to_string()));
         assert_eq!(of("metadata.name", "no", "false"), Some(Misread::Scalar { width: 2, shown }));
+    }
+
+    #[test]
+    fn only_the_first_document_is_read() {
+        let line = |text: &str| rest(File::Install, text).map(|misreading| misreading.place.line);
+        assert_eq!(line("---\na: 1\n---\nb: 2\n"), Some(3));
+        assert_eq!(line("a: 1\n...\nb: 2\n"), Some(2));
+        assert_eq!(line("a: 1\n--- {b: 2}\n"), Some(2));
+        for whole in ["---\na: 1\n", "# x\n---\na: |\n  ---\n  b\n", "a: 1\n---\n# end\n", ""] {
+            assert_eq!(line(whole), None, "{whole}");
+        }
     }
 
     #[test]

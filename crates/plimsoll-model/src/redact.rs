@@ -3,66 +3,36 @@
 //! A must-gather should hold no secrets, but a log line or an operator's message may. What looks like
 //! one is taken out of every text that reaches an answer; identities (hosts, addresses, names) stay.
 
+mod secrets;
+
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use regex::{Captures, Regex};
 
-// What is taken out already stays as it is.
-const VALUE: &str =
-    r#"(?:\[redacted\]|"(?:[^"\\]|\\.)*"?|\\+"[^"]*"?|'(?:[^']|'')*'?|[^\s"',;&})\]]+)"#;
+use secrets::compiled;
 
-static SECRETS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
-    let rules = [
-        (
-            r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)"
-                .into(),
-            "[redacted private key]",
-        ),
-        (
-            r#"(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?\[?(?:bearer|basic)\s+)[^\s"',\\\]]+"#
-                .into(),
-            "${1}[redacted]",
-        ),
-        (r"(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}".into(), "${1}[redacted]"),
-        (r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?".into(), "[redacted]"),
-        // In block style the rest of the line is the value, whatever stands in it.
-        (
-            r#"(?im)^([ \t]*(?:- )?["']?[a-z0-9_.-]*(?:password|passwd|passphrase)["']?:[ \t]+)[^\s"'{\[|>&*!#][^\n]*$"#
-                .into(),
-            "${1}[redacted]",
-        ),
-        (
-            format!(r#"(?i)((?:password|passwd|passphrase)\\*["']?\s*[:=]\s*){VALUE}"#),
-            "${1}[redacted]",
-        ),
-        (format!(r"(?i)((?:token|secret|api[_-]?key|access[_-]?key)=){VALUE}"), "${1}[redacted]"),
-        (
-            format!(
-                r#"(?i)(["'][a-z_.-]*(?:token|secret|api[_-]?key|access[_-]?key)\\*["']\s*:\s*){VALUE}"#
-            ),
-            "${1}[redacted]",
-        ),
-        (r#"(\bauth\\*"\s*:\s*\\*")[^"\\]+"#.into(), "${1}[redacted]"),
-        // Of a password with a slash in it, Go takes the first part for a port.
-        (r#"(invalid port \\*")[^"\\]+"#.into(), "${1}[redacted]"),
-    ];
-    rules.into_iter().map(|(pattern, with): (String, _)| (compiled(&pattern), with)).collect()
-});
-
-#[expect(clippy::expect_used, reason = "the patterns are constants, and a test compiles them all")]
-fn compiled(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("constant pattern")
-}
+/// As long as a small file: nobody logs one by chance.
+static ENCODED: LazyLock<Regex> = LazyLock::new(|| compiled(r"[A-Za-z0-9+/]{120,}={0,2}"));
 
 /// `text` with everything that looks like a secret replaced by `[redacted]`.
 pub fn redact(text: &str) -> String {
-    let mut text = text.to_string();
-    for (secret, with) in SECRETS.iter() {
-        if let std::borrow::Cow::Owned(cleaned) = secret.replace_all(&text, *with) {
-            text = cleaned;
-        }
+    let mut text = secrets::replaced(text).into_owned();
+    if let Cow::Owned(cleaned) = ENCODED.replace_all(&text, without_encoded) {
+        text = cleaned;
     }
     without_userinfo(&text)
+}
+
+/// A file in base64 that has a secret in it goes as a whole.
+fn without_encoded(found: &Captures<'_>) -> String {
+    let encoded = &found[0];
+    let text = STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let is_secret =
+        |text: &String| secrets::replaced(text) != *text || without_userinfo(text) != *text;
+    if text.as_ref().is_some_and(is_secret) { "[redacted]".into() } else { encoded.into() }
 }
 
 /// The name and password of each URL, and of each `name:password@host` that lacks its scheme. A password that
@@ -178,6 +148,38 @@ mod tests {
             ("http://token@proxy/x@y", "http://[redacted]@proxy/x@y"),
             ("https://a:2379,https://u:p@b:2379/x", "https://a:2379,https://[redacted]@b:2379/x"),
             ("a -----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n", "a [redacted private key]"),
+            ("  client-key-data: LS0tLS1CRUdJTiBQ", "  client-key-data: [redacted]"),
+            ("x LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUU= y", "x [redacted private key] y"),
+            (
+                "    token: sha256~Zq7K2shaZq7K2shaZq7K2shaZq7K2sha\n    user: x",
+                "    token: [redacted]\n    user: x",
+            ),
+            ("got sha256~Zq7K2shaZq7K2shaZq7K2sha ok", "got [redacted] ok"),
+            ("a token: 9dd4e461268c8034f5c8564e, b", "a token: [redacted], b"),
+            (
+                "joined by abcdef.0123456789abcdef as token",
+                "joined by abcdef.0123456789abcdef as token",
+            ),
+            ("bootstrap token abcdef.0123456789abcdef used", "bootstrap token [redacted] used"),
+            (
+                "run --token abc --v 4 --bmc-password x",
+                "run --token [redacted] --v 4 --bmc-password [redacted]",
+            ),
+            (
+                "x client-secret: y apikey: z psk=q",
+                "x client-secret: [redacted] apikey: [redacted] psk=[redacted]",
+            ),
+            ("X-Auth-Token: 8f2a", "X-Auth-Token: [redacted]"),
+            ("Set-Cookie: session=abc; Path=/", "Set-Cookie: [redacted]"),
+            ("with Basic YWRtaW46cGFzcw== sent", "with Basic [redacted] sent"),
+            ("curl -k -u root:calvin https://x", "curl -k -u root:[redacted] https://x"),
+            ("ipmitool -H h -U root -P calvin power", "ipmitool -H h -U root -P [redacted] power"),
+            ("secret: aB3dEf6hIj9l", "secret: [redacted]"),
+            (r#"wrong password "x y" of z"#, r#"wrong password "[redacted]" of z"#),
+            (
+                "- name: ETCD_PASSWORD\n  value: abc\n- name: A\n  value: b",
+                "- name: ETCD_PASSWORD\n  value: [redacted]\n- name: A\n  value: b",
+            ),
             ("jwt eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2ln end", "jwt [redacted] end"),
         ] {
             assert_eq!(redact(text), clean, "{text}");
@@ -190,13 +192,27 @@ mod tests {
             r#"secret "machine-config-server-tls" not found"#,
             r#"failed to get secret: secrets "x" is forbidden: User "system:anonymous""#,
             "dial tcp https://10.0.0.1:6443: connect: connection refused",
-            "basic authentication is off",
+            "basic authentication is off, Basic Authentication2 too",
+            "unable to get token: Unauthorized; token: expired at 12:00:00",
+            "secret: machine-config-server-tls not found, secret: builder-token-x7k2p",
+            "flow cookie=0x1f, duration=3 and key: value, tokens: 3",
+            "--secret-name a --token-ttl 24h",
+            "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t",
             "pull docker://quay.io:443/a/b@sha256:0123 of https://10.0.0.1:5000/v2/ for joe@x",
             "https://[fd00::1]:6443/x@y",
             "5: vlan10@bond0: <UP> getty@tty1.service: registry:5000/a:tag@sha256:0123 core@h:22",
         ] {
             assert_eq!(redact(text), text);
         }
+    }
+
+    #[test]
+    fn a_file_in_base64_with_a_secret_in_it_goes() {
+        let file = |line: &str| STANDARD.encode(format!("{line}\n{}", "# filled\n".repeat(20)));
+        let kubeconfig = file("    token: abc");
+        assert_eq!(redact(&format!("x: {kubeconfig}")), "x: [redacted]");
+        let plain = file("    server: https://api:6443");
+        assert_eq!(redact(&plain), plain);
     }
 
     #[test]

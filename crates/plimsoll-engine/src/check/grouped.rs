@@ -23,6 +23,11 @@ const FOLLOWS: &[(&str, &[&str])] = &[
     ("architecture-unknown", &["architectures-differ", "release-architecture"]),
     ("architectures-differ", &["release-architecture"]),
     ("fips-host", &["builder-not-fips"]),
+    ("hosts-missing", &["hosts-too-few"]),
+    (
+        "machine-network-entry-missing",
+        &["provisioning-ip-outside-machine-network", "vip-outside-machine-network"],
+    ),
     (
         "machine-network-missing",
         &["provisioning-ip-outside-machine-network", "vip-outside-machine-network"],
@@ -73,10 +78,20 @@ impl<'f> Firsts<'f> {
         self.anywhere.get(id).copied()
     }
 
-    /// What is missing may be written under another key.
+    /// What is missing may be written under another key: its own, that of the mapping it is in, or that of an item
+    /// right below it.
     fn misspelt(&self, finding: &Finding) -> Option<usize> {
-        let is_missing = finding.id.ends_with("-missing");
-        self.meant.get(&finding.path.to_ascii_lowercase()).copied().filter(|_| is_missing)
+        if !finding.id.ends_with("-missing") {
+            return None;
+        }
+        let path = finding.path.to_ascii_lowercase();
+        let above = path.match_indices(['.', '[']).map(|(at, _)| &path[..at]);
+        let own = std::iter::once(path.as_str()).chain(above).find_map(|path| self.meant.get(path));
+        let item = || {
+            let first = self.meant.range(format!("{path}[0].")..).next()?;
+            first.0.starts_with(&format!("{path}[0].")).then_some(first.1)
+        };
+        own.or_else(item).copied()
     }
 
     /// The finding that stands for another; itself where none does.

@@ -147,10 +147,11 @@ fn commands(
     refuses: &dyn Fn(Stage) -> bool,
     findings: &[Finding],
 ) -> Vec<CommandVerdict> {
+    let asks_dns = from_dns(judgement);
     let said = |command: &str, last: Stage| CommandVerdict {
         command: command.into(),
         verdict: verdict(!refuses(last)),
-        unless: None,
+        unless: asks_dns.clone().filter(|_| refuses(last)),
     };
     match asked.method {
         Method::Ipi => {
@@ -169,9 +170,19 @@ fn commands(
             };
             let unless = (by_nmstate && findings.iter().any(is_network))
                 .then(|| "nmstatectl, which it runs, refuses a networkConfig".to_string());
-            vec![CommandVerdict { unless, ..said("agent create image", Stage::AgentHosts) }]
+            let told = said("agent create image", Stage::AgentHosts);
+            vec![CommandVerdict { unless: unless.or(told.unless.clone()), ..told }]
         }
     }
+}
+
+/// Where VIPs that nobody wrote are all that it refuses: it asks the DNS for them first.
+fn from_dns(judgement: &Judgement) -> Option<String> {
+    let mut missing = judgement.refusals.iter().map(|refusal| refusal.rule);
+    let domain = judgement.config.install.as_ref()?.cluster_domain();
+    missing
+        .all(|rule| rule == "vip-missing")
+        .then(|| format!("its DNS has addresses for api.{domain} and test.apps.{domain}"))
 }
 
 fn stage(stage: Stage) -> InstallerStage {

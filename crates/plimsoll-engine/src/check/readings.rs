@@ -13,10 +13,12 @@ use super::{Asked, Words};
 
 pub const ONE_FIELD: &str = "key-in-two-cases";
 pub const UNQUOTED: &str = "unquoted-value";
+const REST: &str = "second-document";
 
 /// Id and title.
 pub const RULES: &[(&str, &str)] = &[
     (ONE_FIELD, "A key stands twice, in two cases"),
+    (REST, "A second document that nobody reads"),
     (UNQUOTED, "A value without quotes is read as another"),
 ];
 
@@ -52,6 +54,10 @@ fn finding(it: &Misreading, words: &Words, asked: &Asked<'_>, facts: &Facts) -> 
             );
             // What stands there may be a secret.
             (ONE_FIELD, message, None, wins.clone())
+        }
+        Misread::Rest => {
+            let message = "The file ends here for the installer: what follows is not read.";
+            (REST, message.into(), None, facts.line_of(it.file, it.place.line))
         }
     };
     let words = words.of(id);

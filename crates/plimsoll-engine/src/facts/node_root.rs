@@ -16,6 +16,7 @@ use super::certificates::{Certificate, first_certificate};
 use super::logs;
 
 const CERTIFICATES: &str = "var/lib/kubelet/pki/kubelet-client-";
+const KUBELET: &str = "var/lib/kubelet/";
 const KUBECONFIG: &str = "var/lib/kubelet/kubeconfig";
 const BOOTSTRAP: &str = "etc/kubernetes/kubeconfig";
 const URL_ENV: &str = "etc/kubernetes/apiserver-url.env";
@@ -209,32 +210,46 @@ impl<'s> Root<'s> {
                 entity.set(fact, Value::Map(exists(there)), self.at(path, None, text));
             }
         }
-        if let Some((user, line)) = self.user(certificate.map(|(_, certificate)| certificate)) {
-            let at = self.at(KUBECONFIG, Some(line), format!("speaks as {user}"));
-            entity.set("kubeletUser", user, at);
+        if let Some(user) = self.user(certificate.map(|(_, certificate)| certificate)) {
+            let User { name, is_admin, line } = user;
+            let group = if is_admin { ", of system:masters" } else { "" };
+            let at = self.at(KUBECONFIG, Some(line), format!("speaks as {name}{group}"));
+            entity.set("kubeletUser", name, at.clone());
+            entity.set("kubeletIsAdmin", is_admin, at);
         }
     }
 
     /// Whom the kubelet's kubeconfig speaks as, and the line that says so.
-    fn user(&self, certificate: Option<&Certificate>) -> Option<(String, u64)> {
+    fn user(&self, certificate: Option<&Certificate>) -> Option<User> {
         let text = std::str::from_utf8(self.files.get(KUBECONFIG)?).ok()?;
         let config = parse(text, &Limits::USER_FILE).ok()?;
         let user = config.at(&["users"])?.items().first()?.at(&["user"])?;
         let line = |node: &Node| u64::from(node.line.max(1));
+        let by = |certificate: &Certificate, node: &Node| {
+            Some(User {
+                name: certificate.common_name.clone()?,
+                is_admin: certificate.subject.contains("O=system:masters"),
+                line: line(node),
+            })
+        };
         if let Some(node) = user.get("client-certificate") {
-            let path = node.as_text()?.trim_start_matches('/');
-            let named = self.files.get(path).and_then(|pem| first_certificate(pem));
+            let written = node.as_text()?;
+            let path = match written.strip_prefix('/') {
+                Some(path) => path.to_string(),
+                None => format!("{KUBELET}{}", written.trim_start_matches("./")),
+            };
+            let named = self.files.get(path.as_str()).and_then(|pem| first_certificate(pem));
             // The file that is named is mostly a link to the newest one.
             let is_current = path.starts_with(CERTIFICATES);
             let own = named.as_ref().or(certificate.filter(|_| is_current))?;
-            return Some((own.common_name.clone()?, line(node)));
+            return by(own, node);
         }
         if let Some(node) = user.get("client-certificate-data") {
             let pem = STANDARD.decode(node.as_text()?).ok()?;
-            return Some((first_certificate(&pem)?.common_name?, line(node)));
+            return by(&first_certificate(&pem)?, node);
         }
         let token = ["token", "tokenFile"].iter().find_map(|key| user.get(key))?;
-        Some(("token".into(), line(token)))
+        Some(User { name: "token".into(), is_admin: false, line: line(token) })
     }
 
     fn folders(&self, snapshot: &Snapshot, entity: &mut Entity) {
@@ -438,6 +453,14 @@ fn clock(text: &str) -> Option<(BTreeMap<String, Value>, u64, &str)> {
         }
     }
     Some((clock, at, line))
+}
+
+/// Whom a kubeconfig speaks as, and the line that says so.
+struct User {
+    name: String,
+    /// One of system:masters, who may do everything.
+    is_admin: bool,
+    line: u64,
 }
 
 #[cfg(test)]

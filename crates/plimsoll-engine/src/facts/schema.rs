@@ -98,6 +98,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("events", "events by reason"),
             ("kubeletCert", "on disk: exists, subject, issuer, notBefore, notAfter"),
             ("bootstrapKubeconfig", "on disk: exists"),
+            ("kubeletIsAdmin", "whom it speaks as is of system:masters"),
             ("kubeletUser", "whom the kubelet's kubeconfig speaks as: subject CN, or token"),
             ("manifests", "on disk: file names of static-pod manifests"),
             ("cni", "on disk: file names of CNI configurations"),
@@ -526,6 +527,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("disksSmall", "hosts whose root disk may be smaller than 100 GB"),
             ("wwnsOdd", "hosts whose WWN is not written as the kernel does"),
             ("bmcsInTheOpen", "hosts whose BMC is spoken to without TLS"),
+            ("bmcPasswordsInAddress", "hosts with a password in the address of their BMC"),
             ("bmcsUnverified", "hosts whose BMC's certificate is not verified"),
             ("assetHours", "age of what the installer left in the folder"),
             (

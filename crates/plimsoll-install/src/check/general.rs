@@ -55,7 +55,8 @@ fn check_names(context: &mut Context<'_>) {
     let base_fault = domain_fault(base.as_str());
     if let Some(fault) = &base_fault {
         let bad = Bad::text(base.as_str());
-        context.out.invalid("base-domain-invalid", "baseDomain", base.place, bad, fault.clone());
+        let rule = if base.is_empty() { "base-domain-missing" } else { "base-domain-invalid" };
+        context.out.invalid(rule, "baseDomain", base.place, bad, fault.clone());
     }
     if name_fault.is_none() && base_fault.is_none() {
         let domain = config.cluster_domain();
@@ -144,6 +145,7 @@ fn fips_allows(kind: &str) -> bool {
 pub(crate) fn check_pull_secret(context: &mut Context<'_>) {
     let secret = &context.config.pull_secret;
     if let Some((rule, fault)) = pull_secret_fault(&secret.value.0) {
+        let rule = if secret.value.0.is_empty() { "pull-secret-missing" } else { rule };
         context.out.invalid(rule, "pullSecret", secret.place, Bad::Secret, fault);
     }
 }

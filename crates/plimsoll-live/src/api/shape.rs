@@ -46,6 +46,10 @@ pub fn shape(object: &mut Value, drop: &[String], is_secret: bool) {
             }
         }
     } else {
+        // What is no text cannot be looked through.
+        if let Some(data) = object.get_mut("binaryData").and_then(Value::as_object_mut) {
+            data.values_mut().for_each(|value| *value = Value::String(STANDARD.encode(REMOVED)));
+        }
         redact_texts(object);
     }
 }
@@ -76,7 +80,9 @@ fn remove(value: &mut Value, path: &[&str]) {
 fn redact_texts(value: &mut Value) {
     match value {
         // Most are names: nothing in them could be a secret.
-        Value::String(text) if text.len() > 8 && text.contains([':', '=', '-', ' ']) => {
+        Value::String(text)
+            if text.len() > 8 && (text.contains([':', '=', '-', ' ', '~']) || text.len() > 100) =>
+        {
             let clean = redact(text);
             if clean != *text {
                 *text = clean.to_string();

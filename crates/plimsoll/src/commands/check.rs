@@ -266,6 +266,8 @@ fn text_of(path: &Path) -> Result<String, Failure> {
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
-        Failure::Unreadable(format!("{}:{line}:{column}: this is no UTF-8", path.display()))
+        let is_wide = matches!(error.as_bytes(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+        let what = if is_wide { "this is UTF-16: save it as UTF-8" } else { "this is no UTF-8" };
+        Failure::Unreadable(format!("{}:{line}:{column}: {what}", path.display()))
     })
 }

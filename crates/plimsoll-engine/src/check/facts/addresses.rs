@@ -49,7 +49,8 @@ impl Nets {
     }
 
     pub fn machine_shown(&self) -> Vec<String> {
-        self.machine.iter().flatten().map(Network::to_string).collect()
+        let real = self.machine.iter().flatten().filter(|network| network.address().is_some());
+        real.map(Network::to_string).collect()
     }
 }
 

@@ -34,6 +34,7 @@ pub fn extract(
     });
     let open: Vec<Found> = open.collect();
     facts.found(&id, "bmcsInTheOpen", open);
+    facts.found(&id, "bmcPasswordsInAddress", passwords_in_addresses(hosts));
     let unverified = hosts.iter().filter_map(|host| {
         let (install, path) = host.install.as_ref()?;
         let off = &install.bmc.disable_certificate_verification;
@@ -47,6 +48,24 @@ pub fn extract(
     });
     let unverified: Vec<Found> = unverified.collect();
     facts.found(&id, "bmcsUnverified", unverified);
+}
+
+fn passwords_in_addresses(hosts: &[Machine<'_>]) -> Vec<Found> {
+    let of = |host: &Machine<'_>| {
+        let (install, path) = host.install.as_ref()?;
+        let address = &install.bmc.address;
+        let (_, rest) = address.value.split_once("://")?;
+        let authority = rest.split('/').next().unwrap_or(rest);
+        let (user, _) = authority.rsplit_once('@')?;
+        user.contains(':').then(|| Found {
+            said: host.id.name.clone(),
+            file: File::Install,
+            path: format!("{path}.bmc.address"),
+            at: address.place,
+            value: None,
+        })
+    };
+    hosts.iter().filter_map(of).collect()
 }
 
 /// Masters behind the last one that there is a replica for.

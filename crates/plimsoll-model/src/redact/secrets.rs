@@ -1,0 +1,179 @@
+//! What looks like a secret. Most texts hold none, and many are asked, so a pattern is only tried, and only
+//! compiled, where one of its words stands.
+
+use std::borrow::Cow;
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::AhoCorasick;
+use regex::Regex;
+
+/// What is taken out already stays as it is.
+const VALUE: &str =
+    r#"(?:\[redacted\]|"(?:[^"\\]|\\.)*"?|\\+"[^"]*"?|'(?:[^']|'')*'?|[^\s"',;&})\]]+)"#;
+
+/// What is no word and no name: it has capitals and digits, or is a long number to the base of sixteen.
+const RANDOM: &str =
+    r#"(?:[^\s"',;]*(?:[A-Z+=~][^\s"',;]*[0-9]|[0-9][^\s"',;]*[A-Z+=~])[^\s"',;]*|[0-9a-f]{24,})"#;
+
+const BEHIND: &str = "${1}[redacted]";
+const KEY: &str = "[redacted private key]";
+
+struct Secret {
+    /// In small letters; a text with none of them does not match.
+    words: &'static [&'static str],
+    /// `VALUE` and `RANDOM` stand for themselves.
+    pattern: &'static str,
+    with: &'static str,
+    compiled: OnceLock<Regex>,
+}
+
+const fn secret(
+    words: &'static [&'static str],
+    pattern: &'static str,
+    with: &'static str,
+) -> Secret {
+    Secret { words, pattern, with, compiled: OnceLock::new() }
+}
+
+const PASSWORDS: &[&str] = &["password", "passwd", "passphrase"];
+const ALL: &[&str] = &["password", "passwd", "passphrase", "token", "secret", "key"];
+
+/// In this order: what one leaves, the next may see.
+static SECRETS: [Secret; 22] = [
+    secret(
+        &["private key"],
+        r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
+        KEY,
+    ),
+    // The same in base64: PRIVATE, RSA, EC, OPENSSH and ENCRYPTED.
+    secret(
+        &["ls0tls1crudjti"],
+        r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJVkFURS|BFQyBQUklWQVRF|BPUEVOU1NI|BFTkNSWVBURUQ)[A-Za-z0-9+/]*={0,2}",
+        KEY,
+    ),
+    secret(
+        &["authorization"],
+        r#"(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?\[?(?:bearer|basic)\s+)[^\s"',\\\]]+"#,
+        BEHIND,
+    ),
+    secret(&["bearer"], r"(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}", BEHIND),
+    secret(
+        &["basic"],
+        r"\b([Bb]asic\s+)[A-Za-z0-9+/]{4,}(?:[0-9][A-Za-z0-9+/]{2,}={0,2}|={1,2})",
+        BEHIND,
+    ),
+    secret(
+        &["eyj"],
+        r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?",
+        "[redacted]",
+    ),
+    secret(&["sha256~"], r"\bsha256~[A-Za-z0-9_-]{20,}", "[redacted]"),
+    // Of a cookie everything is.
+    secret(&["cookie"], r#"\b((?:[Ss]et-[Cc]|C)ookie\\*["']?: ?)[^\r\n]+"#, BEHIND),
+    // In block style the rest of the line is the value, whatever stands in it.
+    secret(
+        ALL,
+        r#"(?im)^([ \t]*(?:- )?["']?[a-z0-9_.-]*(?:password|passwd|passphrase|token|api[_-]?key|access[_-]?key|client[_-]?secret|secret[_-]?key|private[_-]?key|client-key-data)["']?:[ \t]+)[^\s"'{\[|>&*!#][^\n]*$"#,
+        BEHIND,
+    ),
+    secret(PASSWORDS, r#"(?i)((?:password|passwd|passphrase)\\*["']?\s*[:=]\s*)VALUE"#, BEHIND),
+    secret(&["password"], r#"(?i)\b(password\s+\\*")[^"\\]+"#, BEHIND),
+    secret(
+        &["token=", "secret=", "key=", "psk="],
+        r"(?i)((?:token|secret|api[_-]?key|access[_-]?key|\bpsk)=)VALUE",
+        BEHIND,
+    ),
+    secret(
+        &["token", "secret", "key"],
+        r#"(?i)(["'][a-z_.-]*(?:token|secret|api[_-]?key|access[_-]?key)\\*["']\s*:\s*)VALUE"#,
+        BEHIND,
+    ),
+    secret(
+        &["secret", "key", "x-auth-token"],
+        r#"(?i)\b((?:api[_-]?key|access[_-]?key|secret[_-]?key|client[_-]?secret|client-key-data|x-auth-token)\\*["']?\s*:\s*)VALUE"#,
+        BEHIND,
+    ),
+    // A secret may be called by its name and a token be "expired": only what looks like one is one.
+    secret(&["token", "secret"], r#"((?i:token|secret)\\*["']?\s*:\s*\\*["']?)RANDOM"#, BEHIND),
+    secret(&["token"], r"(?i)(\btoken\b[^\n]{0,40}?\b)[a-z0-9]{6}\.[a-z0-9]{16}\b", BEHIND),
+    // Of command lines.
+    secret(
+        ALL,
+        r#"(?i)((?:^|\s)--[a-z0-9-]*(?:token|password|passwd|passphrase|secret|api-?key|access-?key)[ =]["']?)[^\s"'-][^\s"']*"#,
+        BEHIND,
+    ),
+    secret(&["curl"], r#"(\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?["']?[^\s:"']+:)[^\s"']+"#, BEHIND),
+    secret(&["ipmitool"], r#"(\bipmitool\b[^\n]*?\s-P ?["']?)[^\s"']+"#, BEHIND),
+    // A variable of a container.
+    secret(
+        ALL,
+        r#"(name: *["']?[A-Z0-9_]*(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)["']?[ \t]*\r?\n[ \t]*value: *)[^\n]+"#,
+        BEHIND,
+    ),
+    secret(&["auth"], r#"(\bauth\\*"\s*:\s*\\*")[^"\\]+"#, BEHIND),
+    // Of a password with a slash in it, Go takes the first part for a port.
+    secret(&["invalid port"], r#"(invalid port \\*")[^"\\]+"#, BEHIND),
+];
+
+impl Secret {
+    fn regex(&self) -> &Regex {
+        self.compiled.get_or_init(|| {
+            compiled(&self.pattern.replace("VALUE", VALUE).replace("RANDOM", RANDOM))
+        })
+    }
+}
+
+struct Words {
+    search: AhoCorasick,
+    /// By number of the word: its secrets, a bit each.
+    secrets: Vec<u32>,
+}
+
+#[expect(clippy::expect_used, reason = "the words are constants, and a test builds them all")]
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    let mut words: Vec<&str> = SECRETS.iter().flat_map(|secret| secret.words).copied().collect();
+    words.sort_unstable();
+    words.dedup();
+    let of = |word: &&str| {
+        let bits = SECRETS.iter().enumerate().filter(|(_, secret)| secret.words.contains(word));
+        bits.fold(0_u32, |bits, (at, _)| bits | 1 << at)
+    };
+    let secrets = words.iter().map(of).collect();
+    let search = AhoCorasick::builder().ascii_case_insensitive(true).build(&words);
+    Words { search: search.expect("constant words"), secrets }
+});
+
+/// What stands in for each secret in `text`.
+pub fn replaced(text: &str) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(text);
+    let found = WORDS.search.find_overlapping_iter(text.as_ref());
+    let mut possible = found.fold(0, |bits, word| bits | WORDS.secrets[word.pattern().as_usize()]);
+    while possible != 0 {
+        let secret = &SECRETS[possible.trailing_zeros() as usize];
+        possible &= possible - 1;
+        if let Cow::Owned(cleaned) = secret.regex().replace_all(&text, secret.with) {
+            text = Cow::Owned(cleaned);
+        }
+    }
+    text
+}
+
+#[expect(clippy::expect_used, reason = "the patterns are constants, and a test compiles them all")]
+pub fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("constant pattern")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles_and_has_its_words() {
+        assert!(SECRETS.len() <= 32, "a bit each");
+        for secret in &SECRETS {
+            assert!(secret.regex().as_str().len() >= secret.pattern.len());
+            assert!(!secret.words.is_empty());
+            assert!(secret.words.iter().all(|word| *word == word.to_ascii_lowercase()));
+        }
+    }
+}
