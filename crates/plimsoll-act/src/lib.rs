@@ -15,6 +15,7 @@ pub mod requests;
 pub mod smoke;
 mod target;
 mod transaction;
+mod trial;
 
 pub use api::{Api, ApiTarget, Held, Lease, MANAGER, missing_rights, own_name};
 pub use approve::ApproveTarget;
@@ -25,4 +26,5 @@ pub use make::{LOCALHOST_KUBECONFIG, Made, Reads, make, makers};
 pub use node::{NodeTarget, read_file};
 pub use pretend::{Pretend, Things};
 pub use target::{Kept, Sight, Standing, Target, Targets, Trouble};
-pub use transaction::{Alone, Consent, Ended, Look, Pace, Transaction, Turn, World};
+pub use transaction::{Alone, BY_HAND, Consent, Ended, Look, Pace, Transaction, Turn, World};
+pub use trial::tried;

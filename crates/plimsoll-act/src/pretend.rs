@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use plimsoll_model::EntityId;
-use plimsoll_model::plan::{Action, Content, Step, Target as Where, Undo, sha256};
+use plimsoll_model::plan::{Action, Content, Plan, Step, Target as Where, Undo, sha256};
 use plimsoll_repair::{applied, decision, patched};
 use serde_json::{Value, json};
 
@@ -27,6 +27,14 @@ pub struct Pretend {
 impl Pretend {
     pub fn new(objects: BTreeMap<EntityId, Value>) -> Self {
         Self { things: Mutex::new(Things { objects, ..Things::default() }) }
+    }
+
+    /// With something that stands where the plan will write.
+    pub fn before(plan: &Plan, objects: BTreeMap<EntityId, Value>) -> Self {
+        let pretend = Self::new(objects);
+        let names = plan.steps.iter().flat_map(|step| wanted(step).into_keys());
+        pretend.things().others = names.map(|name| (name, json!("before"))).collect();
+        pretend
     }
 
     pub fn things(&self) -> MutexGuard<'_, Things> {

@@ -19,6 +19,7 @@ use plimsoll_repair::{Answer, baseline, holds};
 use crate::journal::{Log, Unwritable};
 use crate::target::{Targets, Trouble};
 use history::Progress;
+pub use step::BY_HAND;
 
 const WEBHOOKS: &str = "WebhookConfiguration";
 
@@ -39,7 +40,9 @@ pub trait World {
 
 /// The person at the console.
 pub trait Consent {
-    /// For what cannot be rehearsed and is felt: whether the name was typed.
+    /// Whether somebody is there who can be asked.
+    fn is_there(&self) -> bool;
+    /// Whether the name was typed, now or in advance.
     fn names(&self, step: &Step, name: &str) -> bool;
     /// Whether a step by hand is done.
     fn did(&self, step: &Step) -> bool;
@@ -111,6 +114,8 @@ pub struct Transaction<'t> {
     pub turn: &'t dyn Turn,
     pub log: &'t mut dyn Log,
     pub pace: Pace,
+    /// How far a step may reach whose name nobody typed, where nobody is there.
+    pub unattended: u8,
     pub break_glass: bool,
     /// What is on its way back goes forward again.
     pub again: bool,
@@ -161,7 +166,8 @@ impl Transaction<'_> {
             };
         }
         if !progress.began {
-            let refusals = self.refusals_of_all(&look);
+            let mut refusals = self.refusals_of_all(&look);
+            refusals.extend(self.unsaid());
             if !refusals.is_empty() {
                 return Ok(Ended::Refused(refusals));
             }

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use plimsoll_model::diagnosis::DoneBy;
+
 use crate::facts::installer;
 use crate::pack::{LoadError, Pack, PackFile, Place};
 use crate::{page, symptoms};
@@ -60,6 +62,14 @@ pub fn problems(pack: &Pack, files: &[PackFile], commands: &[&str]) -> Vec<LoadE
         let id = rule.spec.id.as_str();
         if !used.contains(id) {
             found.push(LoadError::at(&rule.at, format!("no rule reads the signature '{id}'")));
+        }
+    }
+    for repair in pack.repairs.iter().filter(|repair| own(&repair.at.path)) {
+        if repair.done_by() == DoneBy::Plimsoll && !repair.is_tried {
+            let id = &repair.id;
+            let message =
+                format!("'{id}' acts, and no case says 'repair {id} holds': it informs only");
+            found.push(LoadError::at(&repair.at, message));
         }
     }
     let told = |file: &&PackFile| ["case.yaml", "case.md"].iter().any(|n| file.path.ends_with(n));

@@ -43,6 +43,28 @@ fn a_whole_folder_has_no_problem_but_the_signature_that_nobody_reads() {
 }
 
 #[test]
+fn a_repair_that_acts_is_tried_by_a_case() {
+    const REPAIR: &str = "repairs:\n- id: r\n  title: t\n  steps:\n  - {unit: kubelet, node: \"{name}\", verb: restart, title: t}\n  escalate: e\n  source: s\n";
+    let rules =
+        RULES.replace("[certificate has expired]", "[certificate has expired], over: [idle]");
+    let with = |cases: &str| {
+        let files = [("case.yaml", rules.as_str()), ("case.md", PAGE), ("repair.yaml", REPAIR)];
+        problems(&[&files[..], &[("tests/cases.md", cases)]].concat())
+    };
+    assert!(with("repair r holds\n").is_empty());
+    assert!(with("  repair r holds machine=a\n").is_empty());
+    for cases in ["", "repair other holds\n", "repair r\n", "about repair r holds\n"] {
+        assert_eq!(
+            with(cases),
+            [
+                "p/net/a/repair.yaml:2:3: 'r' acts, and no case says 'repair r holds': it informs only"
+            ],
+            "{cases}"
+        );
+    }
+}
+
+#[test]
 fn what_a_root_cause_lacks_is_told_where_it_stands() {
     let bare: String = RULES
         .split_inclusive('\n')

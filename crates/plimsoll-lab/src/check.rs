@@ -4,11 +4,19 @@ use plimsoll_model::Diagnosis;
 use plimsoll_model::diagnosis::{Confidence, StateRef, Status};
 use plimsoll_model::entity::EntityId;
 
-use crate::expect::Expect;
+use crate::expect::{Expect, Trial};
 
-/// A sentence for every expectation that does not hold.
+/// A sentence for every expectation that does not hold. Repairs are tried by whoever can carry them out: [`trials`].
 pub fn check(expects: &[Expect], diagnosis: &Diagnosis) -> Vec<String> {
     expects.iter().filter_map(|expect| failure(expect, expects, diagnosis)).collect()
+}
+
+/// The repairs that are to be tried.
+pub fn trials(expects: &[Expect]) -> impl Iterator<Item = &Trial> {
+    expects.iter().filter_map(|expect| match expect {
+        Expect::Repair(trial) => Some(trial),
+        _ => None,
+    })
 }
 
 fn failure(expect: &Expect, all: &[Expect], diagnosis: &Diagnosis) -> Option<String> {
@@ -37,6 +45,7 @@ fn failure(expect: &Expect, all: &[Expect], diagnosis: &Diagnosis) -> Option<Str
                 .any(|check| check.id == state.id && check.entity == state.entity);
             (!held).then(|| format!("{} is not among the next checks", name(state)))
         }
+        Expect::Repair(_) => None,
         Expect::RuledOut(state) => {
             let held = diagnosis
                 .ruled_out

@@ -11,7 +11,10 @@
 //! unexplained none | unexplained ID Kind/name
 //! next ID Kind/name                             is among the next checks
 //! ruled-out ID Kind/name
+//! repair ID holds [KEY=VALUE …]                 its plan is carried out, killed and taken back, in memory
 //! ```
+
+use std::collections::BTreeMap;
 
 use plimsoll_model::diagnosis::{Confidence, StateRef, Status, Verdict};
 use plimsoll_model::entity::EntityId;
@@ -30,6 +33,14 @@ pub enum Expect {
     Unexplained(StateRef),
     Next(StateRef),
     RuledOut(StateRef),
+    Repair(Trial),
+}
+
+/// A repair of what the case shows, and what only the user knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    pub repair: String,
+    pub answers: BTreeMap<String, String>,
 }
 
 pub fn parse_expect(line: &str) -> Result<Expect, String> {
@@ -52,9 +63,11 @@ pub fn parse_expect(line: &str) -> Result<Expect, String> {
         "unexplained" => state(rest).map(Expect::Unexplained),
         "next" => state(rest).map(Expect::Next),
         "ruled-out" => state(rest).map(Expect::RuledOut),
+        "repair" => trial(rest).map(Expect::Repair),
         _ => Err(format!(
             "'{line}' is no expectation; there are root, active, recovered, expected, unknown, \
-             chain, quiet, no roots, no other roots, verdict, deadlock, unexplained, next, ruled-out"
+             chain, quiet, no roots, no other roots, verdict, deadlock, unexplained, next, ruled-out, \
+             repair"
         )),
     }
 }
@@ -97,6 +110,21 @@ fn root(text: &str) -> Result<Expect, String> {
         _ => (text, None),
     };
     Ok(Expect::Root { state: state(of)?, confidence })
+}
+
+fn trial(text: &str) -> Result<Trial, String> {
+    let wrong = || format!("'{text}' is not: some-repair holds [KEY=VALUE …]");
+    let mut words = text.split_whitespace();
+    let repair = id(words.next().unwrap_or_default())?;
+    if words.next() != Some("holds") {
+        return Err(wrong());
+    }
+    let one = |word: &str| {
+        let (key, value) = word.split_once('=').filter(|(key, _)| !key.is_empty())?;
+        Some((key.to_string(), value.to_string()))
+    };
+    let answers = words.map(|word| one(word).ok_or_else(wrong)).collect::<Result<_, _>>()?;
+    Ok(Trial { repair, answers })
 }
 
 fn quiet(text: &str) -> Result<Expect, String> {
@@ -155,6 +183,9 @@ mod tests {
             "next a",
             "roots",
             "unexplained",
+            "repair a",
+            "repair a fails",
+            "repair a holds b",
         ] {
             assert!(parse_expect(wrong).is_err(), "{wrong}");
         }

@@ -24,7 +24,8 @@ pub mod tree;
 mod objects;
 
 pub use case::{Case, CaseError, CaseKind, parse_cases};
-pub use check::check;
+pub use check::{check, trials};
 pub use edit::{Edit, EditError};
-pub use expect::Expect;
+pub use expect::{Expect, Trial};
+pub use objects::object;
 pub use tree::{Tree, write_folder, write_tar_gz};

@@ -1,8 +1,11 @@
 //! Objects in a tree, found by identity in every file that holds them.
 
+use plimsoll_model::EntityId;
 use plimsoll_yaml::{Kind, Limits, Node, emit, parse};
+use serde_json::Value;
 
-use crate::kinds::{Forms, Resource};
+use crate::kinds::{Forms, RESOURCES, Resource};
+use crate::sources_of::json_of;
 use crate::tree::Tree;
 
 pub(crate) fn text_of(node: &Node) -> Vec<u8> {
@@ -174,6 +177,13 @@ pub(crate) fn find(
     }
     let list = read(tree, &resource.list_path(namespace)).ok()??;
     list.get("items")?.items().iter().find(|item| name_of(item) == name).cloned()
+}
+
+/// The object as a gather shows it. Of two kinds by one name, the one whose group is meant.
+pub fn object(tree: &Tree, group: &str, entity: &EntityId) -> Option<Value> {
+    let is_it = |one: &&Resource| one.kind() == entity.kind && one.group == group;
+    let resource = RESOURCES.iter().find(is_it)?;
+    find(tree, resource, entity.namespace.as_deref(), &entity.name).map(|node| json_of(&node))
 }
 
 #[cfg(test)]

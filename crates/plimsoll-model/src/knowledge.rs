@@ -108,6 +108,9 @@ pub struct RepairInfo {
     pub by: DoneBy,
     /// The highest of its steps, 0 read … 5 data or quorum.
     pub blast: u8,
+    /// No case of its pack has it carried out: its plan is shown, and a person does it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub informing: bool,
     /// It may be done while an update or a rollout is going on.
     pub during_rollout: bool,
     /// It is never proposed: the user asks for it by name.

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_engine::Pack;
 use plimsoll_engine::pack::RepairRule;
 use plimsoll_model::FactBase;
-use plimsoll_model::diagnosis::{Diagnosis, Repair, Root, StateRef};
+use plimsoll_model::diagnosis::{Diagnosis, DoneBy, Repair, Root, StateRef};
 use plimsoll_model::plan::{
     Action, Hindrance, PLAN_SCHEMA, Plan, Reason, Step, Target, Undo, Verification,
 };
@@ -144,6 +144,36 @@ pub fn draft_named(
             }
         },
     }
+}
+
+/// The plan of this repair, for whichever root has it.
+pub fn draft_of(
+    pack: &Pack,
+    base: &FactBase,
+    diagnosis: &Diagnosis,
+    repair: &str,
+    answers: &Answers,
+) -> Option<Plan> {
+    let rule = pack.repair(repair)?;
+    let drafted = |root: &Root| match rule.break_glass {
+        Some(_) => draft_break_glass(pack, base, diagnosis, root, answers).ok(),
+        None => draft_named(pack, base, diagnosis, root, answers, repair).ok(),
+    };
+    diagnosis.roots.iter().find_map(drafted)
+}
+
+/// It would act, and no case of its pack shows that it can be carried out, killed and taken back.
+pub fn is_informing(rule: &RepairRule) -> bool {
+    rule.done_by() == DoneBy::Plimsoll && !rule.is_tried
+}
+
+/// Why the plan is only for reading.
+pub fn informing(pack: &Pack, plan: &Plan) -> Option<String> {
+    let rule = pack.repair(&plan.repair).filter(|rule| is_informing(rule))?;
+    Some(format!(
+        "repair '{}' only informs: no case of its pack has it carried out ('repair {} holds')",
+        rule.id, rule.id
+    ))
 }
 
 /// What a plan says of itself that its repair does not: a plan is a file, and lets itself do more by it.

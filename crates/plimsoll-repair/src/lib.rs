@@ -16,7 +16,7 @@ pub mod verify;
 pub use condition::{Answer, holds};
 pub use draft::{
     Answers, Choice, Unplanned, asks, choose, claims_too_much, draft, draft_break_glass,
-    draft_named, rights, with_verdicts,
+    draft_named, draft_of, informing, rights, with_verdicts,
 };
 pub use exact::{
     Observed, applied, begun_by, decision, exact, filled_since, grounded, patched, reverse,

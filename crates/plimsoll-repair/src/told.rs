@@ -7,6 +7,7 @@ use plimsoll_model::knowledge::{FailureMode, RepairInfo, StepInfo};
 use plimsoll_model::plan::{Action, Content, Object, Target};
 use serde_json::Value;
 
+use crate::draft::is_informing;
 use crate::{draft, guard, resource};
 
 /// Every repair that the states of a failure mode name, and what may be asked for beside them.
@@ -47,6 +48,7 @@ fn info(rule: &RepairRule) -> RepairInfo {
         title: general(&rule.title),
         by: rule.done_by(),
         blast: rule.steps.iter().map(|step| step.blast).max().unwrap_or(0),
+        informing: is_informing(rule),
         during_rollout: rule.during_rollout,
         break_glass_minutes: rule.break_glass,
         none: rule.none.as_ref().map(general),

@@ -1,6 +1,10 @@
-//! `plimsoll.toml`: what the user says of this cluster. So far that is what they accept.
+//! `plimsoll.toml`: what the user says of this cluster: what they accept, and how far a repair may reach while nobody
+//! is there.
 //!
 //! ```toml
+//! [unattended]
+//! blast = 1                   # absent: 0, so every act is named in advance
+//!
 //! [[suppress]]
 //! id = "nic-transceiver-absent"
 //! entity = "Node/worker-*"    # absent: everywhere
@@ -16,6 +20,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use plimsoll_engine::Suppression;
+use plimsoll_model::plan::TYPED_FROM;
 use toml_edit::{Document, Item, Table};
 
 use crate::exit::Failure;
@@ -24,12 +29,22 @@ const DEFAULT: &str = "plimsoll.toml";
 const MAX_BYTES: u64 = 1 << 20;
 const KEYS: [&str; 4] = ["id", "entity", "reason", "until"];
 
-/// The list in `file`, or in `./plimsoll.toml` where that exists.
-pub fn suppressions(file: Option<&Path>) -> Result<Vec<Suppression>, Failure> {
+/// From here on names are typed, whoever is there.
+const MOST_UNATTENDED: i64 = TYPED_FROM as i64 - 1;
+
+#[derive(Debug, Default)]
+pub struct Config {
+    pub accepted: Vec<Suppression>,
+    /// The highest level of a step that is done where nobody is there and nobody named it.
+    pub unattended: u8,
+}
+
+/// What is said in `file`, or in `./plimsoll.toml` where that exists.
+pub fn read(file: Option<&Path>) -> Result<Config, Failure> {
     let path = file.unwrap_or(Path::new(DEFAULT));
     match fs_err::metadata(path) {
         Err(error) if file.is_none() && error.kind() == ErrorKind::NotFound => {
-            return Ok(Vec::new());
+            return Ok(Config::default());
         }
         Err(error) => return Err(Failure::Unreadable(error.to_string())),
         Ok(found) if found.len() > MAX_BYTES => {
@@ -52,31 +67,56 @@ fn problem(span: Option<Range<usize>>, message: impl Into<String>) -> Problem {
     Problem { at: span.map_or(0, |span| span.start), message: message.into() }
 }
 
-fn parse(text: &str) -> Result<Vec<Suppression>, (usize, String)> {
+fn parse(text: &str) -> Result<Config, (usize, String)> {
     let line = |found: Problem| {
         let before = text.as_bytes().iter().take(found.at);
         (before.filter(|byte| **byte == b'\n').count() + 1, found.message)
     };
     let document =
         Document::parse(text).map_err(|error| line(problem(error.span(), error.message())))?;
-    read(document.as_table()).map_err(line)
+    config(document.as_table()).map_err(line)
 }
 
-fn read(document: &Table) -> Result<Vec<Suppression>, Problem> {
-    let mut found = Vec::new();
+fn config(document: &Table) -> Result<Config, Problem> {
+    let mut found = Config::default();
     for (name, item) in document.iter() {
-        if name != "suppress" {
-            let span = document.key(name).and_then(toml_edit::Key::span);
-            return Err(problem(span, format!("unknown key '{name}'; there is [[suppress]]")));
-        }
-        let tables = item
-            .as_array_of_tables()
-            .ok_or_else(|| problem(item.span(), "'suppress' is written [[suppress]]"))?;
-        for table in tables.iter() {
-            found.push(suppression(table)?);
+        match name {
+            "suppress" => {
+                let tables = item
+                    .as_array_of_tables()
+                    .ok_or_else(|| problem(item.span(), "'suppress' is written [[suppress]]"))?;
+                for table in tables.iter() {
+                    found.accepted.push(suppression(table)?);
+                }
+            }
+            "unattended" => found.unattended = unattended(item)?,
+            _ => {
+                let span = document.key(name).and_then(toml_edit::Key::span);
+                let known = "there are [[suppress]] and [unattended]";
+                return Err(problem(span, format!("unknown key '{name}'; {known}")));
+            }
         }
     }
     Ok(found)
+}
+
+fn unattended(item: &Item) -> Result<u8, Problem> {
+    let table = item
+        .as_table()
+        .ok_or_else(|| problem(item.span(), "'unattended' is written [unattended]"))?;
+    if let Some((name, _)) = table.iter().find(|(name, _)| *name != "blast") {
+        let span = table.key(name).and_then(toml_edit::Key::span);
+        return Err(problem(span, format!("unknown key '{name}'; there is blast")));
+    }
+    let blast = table.get("blast").ok_or_else(|| problem(table.span(), "'blast' is missing"))?;
+    let level = blast.as_integer().filter(|level| (0..=MOST_UNATTENDED).contains(level));
+    level.and_then(|level| u8::try_from(level).ok()).ok_or_else(|| {
+        let message = format!(
+            "'blast' is a level from 0 to {MOST_UNATTENDED}; what reaches farther is named with \
+             --confirm every time"
+        );
+        problem(blast.span(), message)
+    })
 }
 
 fn suppression(table: &Table) -> Result<Suppression, Problem> {
@@ -133,13 +173,30 @@ mod tests {
 
     #[test]
     fn entries_are_read_in_order() {
-        let list = parse(GOOD).unwrap();
+        let list = parse(GOOD).unwrap().accepted;
         assert_eq!((list[0].id.as_str(), list[0].entity.as_deref()), ("a", Some("Node/w*")));
         assert_eq!(
             (list[1].entity.as_deref(), list[1].until.to_string().as_str()),
             (None, "2027-02-28")
         );
-        assert!(parse("").unwrap().is_empty());
+        assert!(parse("").unwrap().accepted.is_empty());
+    }
+
+    #[test]
+    fn what_reaches_far_is_never_unattended() {
+        assert_eq!(parse("").unwrap().unattended, 0);
+        assert_eq!(parse("[unattended]\nblast = 2\n").unwrap().unattended, 2);
+        for (text, line, says) in [
+            ("[unattended]\nblast = 3\n", 2, "'blast' is a level from 0 to 2"),
+            ("[unattended]\nblast = -1\n", 2, "'blast' is a level from 0 to 2"),
+            ("[unattended]\nblast = \"2\"\n", 2, "'blast' is a level from 0 to 2"),
+            ("[unattended]\nlevel = 1\n", 2, "unknown key 'level'"),
+            ("[unattended]\n", 1, "'blast' is missing"),
+            ("unattended = 1\n", 1, "'unattended' is written [unattended]"),
+        ] {
+            let (at, message) = parse(text).unwrap_err();
+            assert!(at == line && message.starts_with(says), "{at}: {message}");
+        }
     }
 
     #[test]

@@ -33,6 +33,11 @@ pub fn load(extra: &[impl AsRef<Path>]) -> Result<Pack, Failure> {
     files.load()
 }
 
+/// Cases tell which repairs were tried.
+pub fn is_of_tests(path: &str) -> bool {
+    path.ends_with(".md") && path.rsplit('/').nth(1) == Some("tests")
+}
+
 /// Checks have cases of their own form, which the engine's tests run.
 pub fn is_of_a_check(path: &str) -> bool {
     path.starts_with(CHECKS)
@@ -83,7 +88,9 @@ impl Files {
 
     fn rules(&self) -> Vec<PackFile> {
         let all = self.built_in.iter().chain(&self.added);
-        all.filter(|file| file.path.ends_with(".yaml")).cloned().collect()
+        all.filter(|file| file.path.ends_with(".yaml") || is_of_tests(&file.path))
+            .cloned()
+            .collect()
     }
 
     pub fn load(&self) -> Result<Pack, Failure> {

@@ -106,14 +106,11 @@ impl Transaction<'_> {
 
     /// Somebody types the name of what is touched, once for one thing and one life of the session.
     fn confirm(&mut self, step: &Step, life: usize) -> Result<(), Halt> {
-        if !step.is_typed() {
+        if !self.needs_a_name(step) {
             return Ok(());
         }
         let touched = touched(step, self.plan);
-        let name = match self.plan.break_glass_minutes {
-            Some(_) => format!("break-glass {}", touched.name),
-            None => touched.name.clone(),
-        };
+        let name = self.name_of(step);
         let is_it = |entry: &Entry| match &entry.event {
             Event::Confirmed { step: known, name: typed } => {
                 let known = self.plan.steps.iter().find(|one| one.number == *known);
@@ -128,6 +125,51 @@ impl Transaction<'_> {
             return Err(Halt::Refused(step.number, vec![format!("nobody typed '{name}'")]));
         }
         Ok(self.log.append(Event::Confirmed { step: step.number, name })?)
+    }
+
+    /// It is felt or final, or nobody is there and it reaches farther than may be done then.
+    fn needs_a_name(&self, step: &Step) -> bool {
+        let is_done_by_us = !matches!(step.action, Action::Hand { .. } | Action::Wait);
+        let is_alone = || !self.consent.is_there() && step.reach() > self.unattended;
+        step.is_typed() || (is_done_by_us && is_alone())
+    }
+
+    /// What a person types for it.
+    fn name_of(&self, step: &Step) -> String {
+        let name = touched(step, self.plan).name;
+        match self.plan.break_glass_minutes {
+            Some(_) => format!("break-glass {name}"),
+            None => name,
+        }
+    }
+
+    /// Where nobody can be asked: what nobody said in advance. What would stop half-way is not begun.
+    pub(super) fn unsaid(&self) -> Vec<String> {
+        if self.consent.is_there() {
+            return Vec::new();
+        }
+        let mut unsaid: Vec<String> = Vec::new();
+        for step in &self.plan.steps {
+            let (said, name) = match &step.action {
+                Action::Hand { .. } => (self.consent.did(step), BY_HAND.to_string()),
+                _ if self.needs_a_name(step) => {
+                    let name = self.name_of(step);
+                    (self.consent.names(step, &name), name)
+                }
+                _ => continue,
+            };
+            let why = format!("nobody sits at a terminal to be asked: --confirm '{name}'");
+            if !said && !unsaid.contains(&why) {
+                unsaid.push(why);
+            }
+        }
+        if !unsaid.is_empty() && self.plan.blast > self.unattended {
+            unsaid.push(format!(
+                "without names, steps up to level {} are done unattended (plimsoll.toml, [unattended])",
+                self.unattended
+            ));
+        }
+        unsaid
     }
 
     /// A fresh diagnosis: the root is there, and no other one is. Once may be chance, and a rollout passes through
@@ -147,6 +189,9 @@ impl Transaction<'_> {
         }
     }
 }
+
+/// What is said in advance of steps that were done by hand before.
+pub const BY_HAND: &str = "by-hand";
 
 const DONE: &str = "it is done already, and not by this plan";
 

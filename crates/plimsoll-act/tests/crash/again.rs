@@ -149,6 +149,9 @@ impl World for Updating<'_> {
 struct ThinksLong<'a>(&'a Cell<bool>);
 
 impl Consent for ThinksLong<'_> {
+    fn is_there(&self) -> bool {
+        true
+    }
     fn names(&self, _: &Step, _: &str) -> bool {
         self.0.set(true);
         true
@@ -238,6 +241,9 @@ fn what_was_made_and_changed_since_is_not_deleted() {
 struct Remembers(RefCell<Vec<String>>);
 
 impl Consent for Remembers {
+    fn is_there(&self) -> bool {
+        true
+    }
     fn names(&self, _: &Step, name: &str) -> bool {
         self.0.borrow_mut().push(name.into());
         !name.starts_with("take back")

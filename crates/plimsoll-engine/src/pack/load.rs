@@ -1,5 +1,7 @@
 //! `case.yaml` → rules. Two passes: read every file, then tie the names together.
 
+use std::collections::BTreeSet;
+
 use plimsoll_causes::Prior;
 use plimsoll_model::check::Severity;
 use plimsoll_model::diagnosis::{Cost, Verdict};
@@ -10,7 +12,7 @@ use super::fields::Fields;
 use super::names::LogFact;
 use super::{
     Applies, BreakerRule, Case, CheckRule, FindingRule, LoadError, Pack, PackFile, Recovery, Role,
-    SignatureRule, StateRule,
+    SignatureRule, StateRule, repairs,
 };
 use crate::facts::schema;
 use crate::predicate::{self, Predicate};
@@ -104,7 +106,16 @@ pub fn load(files: &[PackFile]) -> Result<Pack, Vec<LoadError>> {
             loader.case_file(&file.path, node);
         }
     }
-    loader.tie()
+    let mut pack = loader.tie()?;
+    let is_cases = |file: &&PackFile| {
+        file.path.ends_with(".md") && file.path.rsplit('/').nth(1) == Some("tests")
+    };
+    let cases = files.iter().filter(is_cases);
+    let tried: BTreeSet<&str> = cases.flat_map(|file| repairs::tried(&file.text)).collect();
+    for repair in &mut pack.repairs {
+        repair.is_tried = tried.contains(repair.id.as_str());
+    }
+    Ok(pack)
 }
 
 impl<'n> Loader<'n> {

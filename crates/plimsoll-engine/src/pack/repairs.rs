@@ -68,6 +68,21 @@ pub struct RepairRule {
     pub break_glass: Option<u64>,
     /// States that it is for when the user names it, beside those that propose it.
     pub states: Vec<String>,
+    /// A case of a pack has it carried out. Until then it only informs.
+    pub is_tried: bool,
+}
+
+/// In the expectations of a case: `repair ID holds`, and what only the user knows.
+pub const TRIAL: (&str, &str) = ("repair", "holds");
+
+/// Repairs that the cases in this text have carried out.
+pub(super) fn tried(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let is_trial = words.next() == Some(TRIAL.0);
+        let id = words.next().filter(|_| is_trial)?;
+        (words.next() == Some(TRIAL.1)).then_some(id)
+    })
 }
 
 impl RepairRule {
@@ -205,6 +220,7 @@ impl<'n> Loader<'n> {
         Some(RepairRule {
             break_glass,
             states,
+            is_tried: false,
             id: fields.required("id", &mut self.errors),
             at: fields.place(),
             title: fields.required("title", &mut self.errors),

@@ -109,7 +109,7 @@ fn holds(path: &str, resource: &Resource) -> bool {
     }
 }
 
-fn json_of(node: &Node) -> Value {
+pub(crate) fn json_of(node: &Node) -> Value {
     match &node.kind {
         Kind::Null => Value::Null,
         Kind::Bool(value) => (*value).into(),

@@ -20,6 +20,9 @@ fn facts(repair: &RepairInfo) -> String {
     if repair.blast > 0 {
         parts.push(words::blast(repair.blast).into());
     }
+    if repair.informing {
+        parts.push("informs only: no case has it carried out".into());
+    }
     if repair.during_rollout {
         parts.push("also during a rollout".into());
     }

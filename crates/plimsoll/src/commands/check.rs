@@ -39,7 +39,7 @@ pub fn run(args: &Check) -> Result<Outcome, Failure> {
         }
         files = mend(args, files, method)?;
     }
-    let suppressions = crate::config::suppressions(args.config.as_deref())?;
+    let suppressions = crate::config::read(args.config.as_deref())?.accepted;
     let (install, agent) =
         (files.install.as_ref().map(Named::as_config), files.agent.as_ref().map(Named::as_config));
     let mut seen = Snapshot { now: Some(args.now.unwrap_or_else(now)), ..Snapshot::default() };

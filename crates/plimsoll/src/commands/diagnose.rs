@@ -18,7 +18,7 @@ pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
     if args.follow.is_some() && live::sorted(&args.sources, &args.reach, args.now)?.live.is_none() {
         return Err(Failure::Usage("--follow needs a live source, such as kube:CONTEXT".into()));
     }
-    let suppressions = crate::config::suppressions(args.config.as_deref())?;
+    let suppressions = crate::config::read(args.config.as_deref())?.accepted;
     let pack = crate::knowledge::load(&args.pack)?;
     let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
     let memory = args.follow.map(|_| Memory::default());

@@ -118,6 +118,9 @@ fn show(args: &Fix, site: &Site, state: &State, choice: &Choice) -> Result<Outco
             plan = hindered(plan, &why);
         }
     }
+    if let Some(why) = plimsoll_repair::informing(pack, &plan) {
+        plan = hindered(plan, &why);
+    }
     if let Some(file) = &args.save {
         state.save(&plan, file)?;
     }
@@ -230,7 +233,8 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
     let Some(_lock) = state.lock()? else {
         return refused(&["another 'plimsoll fix' is at work on this machine".into()]);
     };
-    if let Some(why) = plimsoll_repair::claims_too_much(&site.pack, &plan) {
+    let informing = plimsoll_repair::informing(&site.pack, &plan);
+    if let Some(why) = plimsoll_repair::claims_too_much(&site.pack, &plan).or(informing) {
         return refused(&[why]);
     }
     let api = site.connect()?;
@@ -409,6 +413,7 @@ fn carry_out(
             dwell: Duration::from_secs(args.dwell),
             ..Pace::default()
         },
+        unattended: site.unattended,
         // Who goes on with it said so when it was begun.
         break_glass: begun.plan.break_glass_minutes.is_some(),
         again: args.again,

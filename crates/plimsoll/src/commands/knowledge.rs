@@ -8,7 +8,8 @@ use plimsoll_engine::facts::{logs, schema};
 use plimsoll_engine::{LoadError, Pack, PackFile, Role, explain, lint, symptoms};
 use plimsoll_lab::coverage::{CaseFile, TestedEdge, TestedState, untested};
 use plimsoll_lab::fault::{FaultError, parse_faults};
-use plimsoll_lab::{Case, parse_cases};
+use plimsoll_lab::{Case, Trial, parse_cases};
+use plimsoll_model::EntityId;
 use plimsoll_model::knowledge::{
     EXPLAIN_SCHEMA, Explained, FailedCase, KNOWLEDGE_SCHEMA, Knowledge, Problem, Tests,
 };
@@ -17,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::args::{DataOutput, KnowledgeVerb, OfPacks, Pages, Test};
 use crate::exit::{Failure, Outcome};
-use crate::knowledge::{Files, is_of_a_check};
+use crate::knowledge::{Files, is_of_a_check, is_of_tests};
 use crate::output::{note, print, text_options};
 
 /// The built-in pack alone.
@@ -106,10 +107,7 @@ fn problem(error: LoadError) -> Problem {
 fn cases_of(files: &[PackFile]) -> (Vec<CaseFile>, Vec<Problem>) {
     let mut found = Vec::new();
     let mut problems = Vec::new();
-    let is_case = |file: &&PackFile| {
-        let is_test = file.path.ends_with(".md") && file.path.rsplit('/').nth(1) == Some("tests");
-        is_test && !is_of_a_check(&file.path)
-    };
+    let is_case = |file: &&PackFile| is_of_tests(&file.path) && !is_of_a_check(&file.path);
     for file in files.iter().filter(is_case) {
         let path = file.path.clone();
         match parse_cases(&file.text) {
@@ -227,7 +225,19 @@ fn failure(pack: &Pack, reader: &Reader, path: &str, case: &Case) -> Option<Fail
         Err(error) => vec![error.to_string()],
         Ok(tree) => {
             let snapshot = reader.read_tree("must-gather", &tree);
-            plimsoll_lab::check(&case.expects, &plimsoll_engine::diagnose(pack, &snapshot))
+            let (base, diagnosis) = plimsoll_engine::examine(pack, &snapshot, &[], None);
+            let mut failures = plimsoll_lab::check(&case.expects, &diagnosis);
+            let object =
+                |group: &str, entity: &EntityId| plimsoll_lab::object(&tree, group, entity);
+            failures.extend(plimsoll_lab::trials(&case.expects).filter_map(|trial| {
+                let Trial { repair, answers } = trial;
+                let plan = plimsoll_repair::draft_of(pack, &base, &diagnosis, repair, answers);
+                let plan = plan.ok_or_else(|| "no root of this case has it".to_string());
+                let held =
+                    plan.and_then(|plan| plimsoll_act::tried(plan, &base, &diagnosis, &object));
+                held.err().map(|why| format!("repair {repair} does not hold: {why}"))
+            }));
+            failures
         }
     };
     let name = case.name.clone();

@@ -23,7 +23,7 @@ pub fn run(args: &Verify) -> Result<Outcome, Failure> {
         let message = format!("--patience {patience} ends before --dwell {}", args.dwell);
         return Err(Failure::Usage(message));
     }
-    let suppressions = crate::config::suppressions(args.config.as_deref())?;
+    let suppressions = crate::config::read(args.config.as_deref())?.accepted;
     let pack = crate::knowledge::load(&args.pack)?;
     let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
     let named = args.after.as_ref().map(|name| match name.rsplit_once(':') {

@@ -2,15 +2,12 @@
 
 use std::io::{BufRead, IsTerminal};
 
-use plimsoll_act::Consent;
+use plimsoll_act::{BY_HAND, Consent};
 use plimsoll_model::plan::{Action, Step};
 
 use crate::args::{Fix, Talk};
 use crate::exit;
 use crate::output::note;
-
-/// In `--confirm`, for steps that were done by hand before.
-const BY_HAND: &str = "by-hand";
 
 pub struct Console<'a> {
     talk: &'a Talk,
@@ -23,7 +20,7 @@ impl<'a> Console<'a> {
     }
 
     fn typed(&self, question: &str) -> Option<String> {
-        if !std::io::stdin().is_terminal() {
+        if !self.is_there() {
             return None;
         }
         anstream::eprint!("{question} ");
@@ -34,6 +31,10 @@ impl<'a> Console<'a> {
 }
 
 impl Consent for Console<'_> {
+    fn is_there(&self) -> bool {
+        std::io::stdin().is_terminal()
+    }
+
     fn names(&self, step: &Step, name: &str) -> bool {
         if self.confirmed.iter().any(|given| given == name) {
             return true;
@@ -46,7 +47,7 @@ impl Consent for Console<'_> {
         if self.confirmed.iter().any(|given| given == BY_HAND) {
             return true;
         }
-        if let Action::Hand { run, expect } = &step.action {
+        if let (true, Action::Hand { run, expect }) = (self.is_there(), &step.action) {
             let lines = run.iter().map(|line| format!("  $ {line}\n")).collect::<String>();
             anstream::eprintln!("{lines}  then: {expect}");
         }

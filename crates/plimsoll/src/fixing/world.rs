@@ -20,6 +20,8 @@ pub struct Site {
     pub pack: Pack,
     needs: Needs,
     suppressions: Vec<Suppression>,
+    /// How far an unnamed step may reach while nobody is there.
+    pub unattended: u8,
     /// Before every step all is looked at again, and most of it is as it was.
     memory: Memory,
     pub sources: Vec<PathBuf>,
@@ -33,11 +35,12 @@ impl Site {
     pub fn new(args: &Fix, sources: Vec<PathBuf>) -> Result<Self, Failure> {
         let pack = crate::knowledge::load(&args.pack)?;
         let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
-        let suppressions = crate::config::suppressions(args.config.as_deref())?;
+        let config = crate::config::read(args.config.as_deref())?;
+        let (suppressions, unattended) = (config.accepted, config.unattended);
         let reach = args.reach.clone();
         let memory = Memory::default();
         let (now, watched) = (args.now, OnceLock::new());
-        Ok(Self { pack, needs, suppressions, memory, sources, reach, now, watched })
+        Ok(Self { pack, needs, suppressions, unattended, memory, sources, reach, now, watched })
     }
 
     /// From here on the journals that told of the root are read however well their node looks: only they

@@ -40,6 +40,8 @@ async fn each_bmc_is_told_by_what_is_first_wrong_with_it() {
         "bmc-auth-failed InstallHost/master-2",
         "bmc-tls-untrusted InstallHost/master-3",
         "bmc-unreachable InstallHost/master-1",
+        // There are six of them.
+        "masters-beyond-replicas InstallConfig/lab",
     ];
     assert_eq!(found, expected, "{}", answer.text);
     let finding = answer.finding("bmc-auth-failed");

@@ -14,6 +14,7 @@ use crate::site::named_case;
 const IN: [&str; 2] = ["-n", "openshift-machine-api"];
 const ROLLED_OUT: &[Part] =
     &[("ClusterOperator/kube-apiserver", "/status"), ("KubeAPIServer/cluster", "/status")];
+const INSTALLER: &str = "installer-10-master-1";
 const POD: &str = "metal3-g4nxtrjf8c-2wcg7";
 const OLD_POD: &str = "Pod/openshift-machine-api/metal3-g4nxtrjf8c-2wcg7";
 const MADE_ANEW: &[Part] = &[
@@ -74,6 +75,39 @@ pub static REPAIRS: &[Repair] = &[
         // To put the old reason back would be a rollout more.
         reversible: false,
         remains: &["a rollout is not taken back"],
+        ..USUAL
+    },
+    Repair {
+        id: "renew-stuck-installers",
+        tree: || {
+            named_case(
+                "knowledge/control-plane/revision-failing/tests/cases.md",
+                "an installer pod hangs, and what kept it is gone",
+                "",
+            )
+        },
+        root: &["revision-failing", "--repair", "renew-stuck-installers"],
+        // The kubelet lets go of it, another one comes to its end, and the operator rolls out on.
+        reacts: |scene| {
+            let of = ["-n", "openshift-kube-apiserver"];
+            let old = scene.hands.json(&["get", "pod", INSTALLER, of[0], of[1]]);
+            match old {
+                Some(old) if old["metadata"]["deletionTimestamp"].is_null() => return,
+                Some(_) => {
+                    let now = ["--force", "--grace-period=0", of[0], of[1]];
+                    scene.hands.run(&[&["delete", "pod", INSTALLER][..], &now].concat());
+                }
+                None => {}
+            }
+            heal(&scene.hands, scene.healthy, ROLLED_OUT);
+        },
+        theirs: ROLLED_OUT,
+        ours: &[("Pod/openshift-kube-apiserver/installer-10-master-1", "")],
+        holds: |hands| {
+            let pod = hands.json(&["get", "pod", INSTALLER, "-n", "openshift-kube-apiserver"]);
+            pod.map_or(Ok(()), |pod| Err(format!("{:#}", pod["metadata"])))
+        },
+        reversible: false,
         ..USUAL
     },
     Repair {

@@ -28,6 +28,7 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
     vec![
         with("shown-and-nothing-changes", shown),
         with("carried-out-and-taken-back", carried_out),
+        with("nobody-is-there", nobody_is_there),
         with("stale", stale),
         with("tampered", tampered),
         with("somebody-else-is-at-work", held),
@@ -127,6 +128,31 @@ fn of_another_cluster(cluster: &mut Cluster) {
     assert!(words(&done).contains("the plan was made for cluster"), "{}", words(&done));
     assert_eq!(networks(&site.hands()), before);
     assert!(!site.journal(&digest).exists());
+}
+
+/// What nobody named and nobody allowed is not begun where nobody can be asked.
+fn nobody_is_there(cluster: &mut Cluster) {
+    let site = Site::new(cluster);
+    let digest = digest(&site.plan(&[]));
+    let before = networks(&site.hands());
+    let policy = site.folder.path().join("plimsoll.toml");
+    let without = &QUICK[..4];
+    for (says, level) in [("", 0), ("[unattended]\nblast = 2\n", 2)] {
+        fs_err::write(&policy, says).unwrap();
+        let refused = site.fix(&[&["--apply", &digest][..], without].concat());
+        assert_eq!(refused.status.code(), Some(5), "{}", words(&refused));
+        let told = words(&refused);
+        assert!(
+            told.contains("nobody sits at a terminal to be asked: --confirm 'cluster'"),
+            "{told}"
+        );
+        assert_eq!(told.contains("steps up to level"), level < 2, "{told}");
+    }
+    fs_err::write(&policy, "[unattended]\nblast = 4\n").unwrap();
+    let wrong = site.fix(&[&["--apply", &digest][..], &QUICK].concat());
+    assert_eq!(wrong.status.code(), Some(2), "{}", words(&wrong));
+    assert_eq!(networks(&site.hands()), before);
+    assert_eq!(site.events(&digest), Vec::<Value>::new());
 }
 
 fn stale(cluster: &mut Cluster) {

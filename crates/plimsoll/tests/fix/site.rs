@@ -38,8 +38,11 @@ impl Site {
     }
 
     pub fn new_at(config: PathBuf, now: String) -> Self {
+        let folder = TempDir::new().unwrap();
+        // Nobody sits at a terminal here, and only what is felt is named.
+        fs_err::write(folder.path().join("plimsoll.toml"), "[unattended]\nblast = 2\n").unwrap();
         Self {
-            folder: TempDir::new().unwrap(),
+            folder,
             config,
             sources: Vec::new(),
             now,

@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 
 use plimsoll_engine::{Memory, Pack, PackFile};
 use plimsoll_lab::Tree;
-use plimsoll_model::Diagnosis;
 use plimsoll_model::diagnosis::{Cluster, Confidence, StateRef};
 use plimsoll_model::snapshot::Needs;
+use plimsoll_model::{Diagnosis, FactBase};
 use plimsoll_sources::Reader;
 
 pub static PACK: LazyLock<Pack> = LazyLock::new(|| {
@@ -36,7 +36,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<PackFile>) {
         }
         if path.is_dir() {
             collect(root, &path, files);
-        } else if path.extension().is_some_and(|e| e == "yaml") {
+        } else if path.extension().is_some_and(|e| e == "yaml") || folder.ends_with("tests") {
             let shown = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
             files.push(PackFile { path: shown, text: fs_err::read_to_string(&path).unwrap() });
         }
@@ -51,9 +51,13 @@ pub fn checks() -> Vec<PackFile> {
     files
 }
 
-pub fn diagnose(tree: &Tree) -> Diagnosis {
+pub fn examine(tree: &Tree) -> (FactBase, Diagnosis) {
     let snapshot = READER.read_tree("must-gather", tree);
-    plimsoll_engine::examine(&PACK, &snapshot, &[], Some(&MEMORY)).1
+    plimsoll_engine::examine(&PACK, &snapshot, &[], Some(&MEMORY))
+}
+
+pub fn diagnose(tree: &Tree) -> Diagnosis {
+    examine(tree).1
 }
 
 pub fn confirmed(diagnosis: &Diagnosis) -> BTreeSet<StateRef> {
