@@ -27,6 +27,7 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
     };
     vec![
         with("rights-withdrawn-half-way", rights_withdrawn),
+        with("another-session-takes-over", taken_over),
         trial("faults/worse-is-taken-back", shared, |mut cluster| {
             let repair = hosts::REPAIRS.iter().find(|one| one.id == "correct-bmc-address");
             worse(&mut cluster, repair.unwrap());
@@ -63,6 +64,31 @@ fn rights_withdrawn(cluster: &mut Cluster, repair: &Repair) {
     assert_eq!(on.status.code(), Some(0), "{}", words(&on));
     drop(actor);
     repair.after(&hands, &shown.before, "with its rights again");
+}
+
+/// Who lost the lease writes nothing more, and goes on when it is free again.
+fn taken_over(cluster: &mut Cluster, repair: &Repair) {
+    const LEASE: [&str; 4] = ["lease", "plimsoll-fix", "-n", "kube-system"];
+    let shown = repair.shown(cluster);
+    let hands = Kubectl(cluster.server.admin().unwrap());
+    let mut child = shown.site.begin(&repair.words(&["--apply", shown.digest()]));
+    let reached = || shown.events().iter().any(|one| one["what"] == "did" && one["step"] == 2);
+    wait_for("the second step", LONG, reached).unwrap();
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.000000Z").to_string();
+    let theirs = format!(r#"{{"spec": {{"holderIdentity": "somebody", "renewTime": "{now}"}}}}"#);
+    let patch = ["--type=merge", "-p", &theirs];
+    hands.run(&[&["patch"], &LEASE[..], &patch].concat()).unwrap();
+    let left = objects::all(&hands);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let told = Value::from(shown.events()).to_string();
+    assert!(told.contains("another session took over: somebody"), "{told}");
+    assert_eq!(differences(&left, &objects::all(&hands)), Vec::<String>::new());
+    hands.run(&[&["delete"], &LEASE[..]].concat()).unwrap();
+    let actor = repair.act(cluster, &shown.site);
+    let on = shown.site.fix(&repair.words(&["--resume"]));
+    assert_eq!(on.status.code(), Some(0), "{}", words(&on));
+    drop(actor);
+    repair.after(&hands, &shown.before, "after somebody else");
 }
 
 /// A change that breaks something else is taken back by itself, to the byte.
