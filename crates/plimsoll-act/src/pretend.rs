@@ -32,7 +32,7 @@ impl Pretend {
     /// With something that stands where the plan will write.
     pub fn before(plan: &Plan, objects: BTreeMap<EntityId, Value>) -> Self {
         let pretend = Self::new(objects);
-        let names = plan.steps.iter().flat_map(|step| wanted(step).into_keys());
+        let names = plan.steps.iter().flat_map(names);
         pretend.things().others = names.map(|name| (name, json!("before"))).collect();
         pretend
     }
@@ -67,6 +67,11 @@ fn wanted(step: &Step) -> BTreeMap<String, Value> {
         Action::Approve { node, signer } => one(format!("{node} {signer:?}"), json!("approved")),
         _ => BTreeMap::new(),
     }
+}
+
+/// What a step on no object of the API writes.
+pub(crate) fn names(step: &Step) -> Vec<String> {
+    wanted(step).into_keys().collect()
 }
 
 impl Things {

@@ -165,9 +165,14 @@ impl Transaction<'_> {
                 false => Ok(Ended::Stale(why)),
             };
         }
+        // What would stop half-way is not begun, and not gone on with.
+        let unsaid = self.unsaid(&progress);
+        if progress.began && !unsaid.is_empty() {
+            return Ok(Ended::Refused(unsaid));
+        }
         if !progress.began {
             let mut refusals = self.refusals_of_all(&look);
-            refusals.extend(self.unsaid());
+            refusals.extend(unsaid);
             if !refusals.is_empty() {
                 return Ok(Ended::Refused(refusals));
             }

@@ -14,7 +14,7 @@ use plimsoll_repair::{Observed, exact};
 use serde_json::{Map, Value};
 
 use crate::journal::{Log, Unwritable};
-use crate::pretend::{Pretend, Things};
+use crate::pretend::{Pretend, Things, names};
 use crate::target::{Kept, Sight, Target, Targets, Trouble};
 use crate::transaction::{Alone, Consent, Ended, Look, Pace, Transaction, World};
 
@@ -26,12 +26,12 @@ pub fn tried(
     plan: Plan,
     base: &FactBase,
     diagnosis: &Diagnosis,
-    object: &dyn Fn(&str, &EntityId) -> Option<Value>,
+    object: &dyn Fn(&str, &EntityId) -> Result<Option<Value>, String>,
 ) -> Result<(), String> {
     let mut observed = Observed::new();
     for step in &plan.steps {
         if let Where::Api(target) = &step.target {
-            observed.insert(target.entity(), object(&target.group, &target.entity()));
+            observed.insert(target.entity(), object(&target.group, &target.entity())?);
         }
     }
     let mut plan = exact(plan, &observed);
@@ -86,10 +86,11 @@ struct Stage<'a> {
 impl Stage<'_> {
     fn all(&self) -> Result<(), String> {
         for lines in 1..=MOST_LINES {
-            if !self.killed_after(lines, false)? {
+            let was_killed = self.killed_after(lines, false)?;
+            self.killed_after(lines, true)?;
+            if !was_killed {
                 return Ok(());
             }
-            self.killed_after(lines, true)?;
         }
         Err(format!("its journal has more than {MOST_LINES} lines"))
     }
@@ -177,10 +178,9 @@ impl<'a> Play<'a> {
         let is_final =
             |step: &&Step| matches!(step.undo, Undo::Impossible { .. } | Undo::Nothing { .. });
         let left: BTreeSet<String> = (self.stage.plan.steps.iter().filter(is_final))
-            .filter_map(|step| match &step.target {
-                Where::Api(object) => Some(object.entity().to_string()),
-                Where::Node { name } | Where::Bmc { host: name, .. } => Some(name.clone()),
-                Where::Nothing => None,
+            .flat_map(|step| match &step.target {
+                Where::Api(object) => vec![object.entity().to_string()],
+                _ => names(step),
             })
             .collect();
         let now = self.pretend.things();
@@ -194,10 +194,7 @@ impl<'a> Play<'a> {
             return Err(format!("{entity} is not as it was"));
         }
         let other = now.others.iter().find(|(name, value)| {
-            let place = name.split(':').next().unwrap_or_default();
-            self.before.others.get(*name) != Some(*value)
-                && !left.contains(place)
-                && place != "here"
+            self.before.others.get(*name) != Some(*value) && !left.contains(*name)
         });
         other.map_or(Ok(()), |(name, _)| Err(format!("{name} is not as it was")))
     }

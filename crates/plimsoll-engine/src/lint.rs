@@ -4,8 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll_model::diagnosis::DoneBy;
-
 use crate::facts::installer;
 use crate::pack::{LoadError, Pack, PackFile, Place};
 use crate::{page, symptoms};
@@ -65,7 +63,7 @@ pub fn problems(pack: &Pack, files: &[PackFile], commands: &[&str]) -> Vec<LoadE
         }
     }
     for repair in pack.repairs.iter().filter(|repair| own(&repair.at.path)) {
-        if repair.done_by() == DoneBy::Plimsoll && !repair.is_tried {
+        if repair.acts() && !repair.is_tried {
             let id = &repair.id;
             let message =
                 format!("'{id}' acts, and no case says 'repair {id} holds': it informs only");

@@ -179,11 +179,13 @@ pub(crate) fn find(
     list.get("items")?.items().iter().find(|item| name_of(item) == name).cloned()
 }
 
-/// The object as a gather shows it. Of two kinds by one name, the one whose group is meant.
-pub fn object(tree: &Tree, group: &str, entity: &EntityId) -> Option<Value> {
+/// The object as a gather shows it, if it is there. Of two kinds by one name, the one whose group is meant.
+pub fn object(tree: &Tree, group: &str, entity: &EntityId) -> Result<Option<Value>, String> {
     let is_it = |one: &&Resource| one.kind() == entity.kind && one.group == group;
-    let resource = RESOURCES.iter().find(is_it)?;
-    find(tree, resource, entity.namespace.as_deref(), &entity.name).map(|node| json_of(&node))
+    let resource = RESOURCES.iter().find(is_it);
+    let resource = resource.ok_or_else(|| format!("the lab knows no {}.{group}", entity.kind))?;
+    let found = find(tree, resource, entity.namespace.as_deref(), &entity.name);
+    Ok(found.map(|node| json_of(&node)))
 }
 
 #[cfg(test)]

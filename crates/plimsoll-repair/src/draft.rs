@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_engine::Pack;
 use plimsoll_engine::pack::RepairRule;
 use plimsoll_model::FactBase;
-use plimsoll_model::diagnosis::{Diagnosis, DoneBy, Repair, Root, StateRef};
+use plimsoll_model::diagnosis::{Diagnosis, Repair, Root, StateRef};
 use plimsoll_model::plan::{
     Action, Hindrance, PLAN_SCHEMA, Plan, Reason, Step, Target, Undo, Verification,
 };
@@ -153,27 +153,36 @@ pub fn draft_of(
     diagnosis: &Diagnosis,
     repair: &str,
     answers: &Answers,
-) -> Option<Plan> {
-    let rule = pack.repair(repair)?;
+) -> Result<Plan, String> {
+    let rule = pack.repair(repair).ok_or("no pack has it")?;
     let drafted = |root: &Root| match rule.break_glass {
         Some(_) => draft_break_glass(pack, base, diagnosis, root, answers).ok(),
         None => draft_named(pack, base, diagnosis, root, answers, repair).ok(),
     };
-    diagnosis.roots.iter().find_map(drafted)
+    let mut plans = diagnosis.roots.iter().filter_map(drafted);
+    plans.find(|plan| plan.repair == repair).ok_or_else(|| "no root of this case has it".into())
 }
 
 /// It would act, and no case of its pack shows that it can be carried out, killed and taken back.
 pub fn is_informing(rule: &RepairRule) -> bool {
-    rule.done_by() == DoneBy::Plimsoll && !rule.is_tried
+    rule.acts() && !rule.is_tried
 }
 
 /// Why the plan is only for reading.
 pub fn informing(pack: &Pack, plan: &Plan) -> Option<String> {
-    let rule = pack.repair(&plan.repair).filter(|rule| is_informing(rule))?;
-    Some(format!(
-        "repair '{}' only informs: no case of its pack has it carried out ('repair {} holds')",
-        rule.id, rule.id
-    ))
+    if !plan.acts() {
+        return None;
+    }
+    let id = &plan.repair;
+    match pack.repair(id) {
+        None => {
+            Some(format!("no pack has repair '{id}': give the --pack that the plan was made with"))
+        }
+        Some(rule) if is_informing(rule) => Some(format!(
+            "repair '{id}' only informs: no case of its pack has it carried out ('repair {id} holds')"
+        )),
+        Some(_) => None,
+    }
 }
 
 /// What a plan says of itself that its repair does not: a plan is a file, and lets itself do more by it.

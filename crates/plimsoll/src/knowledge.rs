@@ -23,24 +23,11 @@ pub struct Files {
     pub added: Vec<PackFile>,
 }
 
-/// The area of what is known of configs, before there is a cluster.
-const CHECKS: &str = "check/";
-
 /// What is known of clusters: the built-in pack and the folders in `extra`, checked as one.
 pub fn load(extra: &[impl AsRef<Path>]) -> Result<Pack, Failure> {
     let mut files = Files::read(extra)?;
-    files.built_in.retain(|file| !is_of_a_check(&file.path));
+    files.built_in.retain(|file| !file.is_of_a_check());
     files.load()
-}
-
-/// Cases tell which repairs were tried.
-pub fn is_of_tests(path: &str) -> bool {
-    path.ends_with(".md") && path.rsplit('/').nth(1) == Some("tests")
-}
-
-/// Checks have cases of their own form, which the engine's tests run.
-pub fn is_of_a_check(path: &str) -> bool {
-    path.starts_with(CHECKS)
 }
 
 /// What is known of configs, and nothing else: a check starts in milliseconds.
@@ -88,9 +75,7 @@ impl Files {
 
     fn rules(&self) -> Vec<PackFile> {
         let all = self.built_in.iter().chain(&self.added);
-        all.filter(|file| file.path.ends_with(".yaml") || is_of_tests(&file.path))
-            .cloned()
-            .collect()
+        all.filter(|file| file.path.ends_with(".yaml") || file.has_cases()).cloned().collect()
     }
 
     pub fn load(&self) -> Result<Pack, Failure> {

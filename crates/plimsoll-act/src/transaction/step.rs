@@ -143,14 +143,17 @@ impl Transaction<'_> {
         }
     }
 
-    /// Where nobody can be asked: what nobody said in advance. What would stop half-way is not begun.
-    pub(super) fn unsaid(&self) -> Vec<String> {
+    /// Where nobody can be asked: what nobody said in advance of the steps that are still to be done.
+    pub(super) fn unsaid(&self, progress: &Progress) -> Vec<String> {
         if self.consent.is_there() {
             return Vec::new();
         }
         let mut unsaid: Vec<String> = Vec::new();
+        let mut is_policy = false;
         for step in &self.plan.steps {
+            let of = progress.step(step.number);
             let (said, name) = match &step.action {
+                _ if of.did || of.holds || of.skipped => continue,
                 Action::Hand { .. } => (self.consent.did(step), BY_HAND.to_string()),
                 _ if self.needs_a_name(step) => {
                     let name = self.name_of(step);
@@ -158,12 +161,16 @@ impl Transaction<'_> {
                 }
                 _ => continue,
             };
+            if said {
+                continue;
+            }
+            is_policy |= !matches!(step.action, Action::Hand { .. }) && !step.is_typed();
             let why = format!("nobody sits at a terminal to be asked: --confirm '{name}'");
-            if !said && !unsaid.contains(&why) {
+            if !unsaid.contains(&why) {
                 unsaid.push(why);
             }
         }
-        if !unsaid.is_empty() && self.plan.blast > self.unattended {
+        if is_policy {
             unsaid.push(format!(
                 "without names, steps up to level {} are done unattended (plimsoll.toml, [unattended])",
                 self.unattended

@@ -109,6 +109,8 @@ pub struct Certificate {
     pub subject: String,
     pub issuer: String,
     pub common_name: Option<String>,
+    /// Groups, of those who log in with it.
+    pub organizations: Vec<String>,
     pub not_before: Option<Time>,
     pub not_after: Option<Time>,
     pub names: Vec<String>,
@@ -128,11 +130,15 @@ pub fn first_certificate(pem: &[u8]) -> Option<Certificate> {
         "{subject}, issued by {issuer}, valid {} to {}",
         validity.not_before, validity.not_after
     );
+    let organizations = certificate.subject().iter_organization();
+    let organizations = organizations.filter_map(|one| one.as_str().ok()).map(str::to_string);
+    let organizations = organizations.collect();
     let names = certificate.subject_alternative_name().ok().flatten();
     Some(Certificate {
         subject,
         issuer,
         common_name: name.and_then(|name| name.as_str().ok()).map(str::to_string),
+        organizations,
         not_before: Time::from_second(validity.not_before.timestamp()).ok(),
         not_after: Time::from_second(validity.not_after.timestamp()).ok(),
         names: names

@@ -228,7 +228,7 @@ impl<'s> Root<'s> {
         let by = |certificate: &Certificate, node: &Node| {
             Some(User {
                 name: certificate.common_name.clone()?,
-                is_admin: certificate.subject.contains("O=system:masters"),
+                is_admin: certificate.organizations.iter().any(|one| one == "system:masters"),
                 line: line(node),
             })
         };

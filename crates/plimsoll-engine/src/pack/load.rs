@@ -107,10 +107,7 @@ pub fn load(files: &[PackFile]) -> Result<Pack, Vec<LoadError>> {
         }
     }
     let mut pack = loader.tie()?;
-    let is_cases = |file: &&PackFile| {
-        file.path.ends_with(".md") && file.path.rsplit('/').nth(1) == Some("tests")
-    };
-    let cases = files.iter().filter(is_cases);
+    let cases = files.iter().filter(|file| file.has_cases());
     let tried: BTreeSet<&str> = cases.flat_map(|file| repairs::tried(&file.text)).collect();
     for repair in &mut pack.repairs {
         repair.is_tried = tried.contains(repair.id.as_str());

@@ -30,6 +30,21 @@ pub struct PackFile {
     pub text: String,
 }
 
+/// The area of what is known of configs, before there is a cluster. Its cases have a form of their own.
+pub const CHECKS: &str = "check/";
+
+impl PackFile {
+    pub fn is_of_a_check(&self) -> bool {
+        self.path.starts_with(CHECKS)
+    }
+
+    /// Cases that `knowledge test` runs.
+    pub fn has_cases(&self) -> bool {
+        let is_in_tests = self.path.rsplit('/').nth(1) == Some("tests");
+        self.path.ends_with(".md") && is_in_tests && !self.is_of_a_check()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("{path}:{line}:{column}: {message}")]
 pub struct LoadError {

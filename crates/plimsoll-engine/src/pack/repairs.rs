@@ -72,26 +72,46 @@ pub struct RepairRule {
     pub is_tried: bool,
 }
 
-/// In the expectations of a case: `repair ID holds`, and what only the user knows.
-pub const TRIAL: (&str, &str) = ("repair", "holds");
-
-/// Repairs that the cases in this text have carried out.
-pub(super) fn tried(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| {
-        let mut words = line.split_whitespace();
-        let is_trial = words.next() == Some(TRIAL.0);
-        let id = words.next().filter(|_| is_trial)?;
-        (words.next() == Some(TRIAL.1)).then_some(id)
-    })
+/// Repairs that the cases in this text have carried out: `repair ID holds`, and what only the user knows, among
+/// what a case that fires expects.
+pub(super) fn tried(text: &str) -> Vec<&str> {
+    let mut fires = false;
+    // How long the fence around this line is, and whether expectations are in it.
+    let mut block: Option<(usize, bool)> = None;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        match block {
+            Some((fence, _)) if ticks >= fence && line[ticks..].trim().is_empty() => block = None,
+            Some((_, true)) => {
+                if let ["repair", id, "holds", ..] = line.split_whitespace().collect::<Vec<_>>()[..]
+                {
+                    found.push(id);
+                }
+            }
+            Some(_) => {}
+            None if ticks >= 3 => block = Some((ticks, fires && line[ticks..].trim() == "expect")),
+            None => {
+                if let Some(heading) = line.strip_prefix("## ") {
+                    fires = heading.trim_start().starts_with("fires:");
+                }
+            }
+        }
+    }
+    found
 }
 
 impl RepairRule {
+    /// Some step is one that the program would do.
+    pub fn acts(&self) -> bool {
+        self.steps.iter().any(|step| !matches!(step.verb, VerbRule::Hand { .. }))
+    }
+
     pub fn done_by(&self) -> DoneBy {
-        let by_hand = |step: &StepRule| matches!(step.verb, VerbRule::Hand { .. });
         match () {
             () if self.steps.is_empty() => DoneBy::Nobody,
-            () if self.steps.iter().all(by_hand) => DoneBy::Hand,
-            () => DoneBy::Plimsoll,
+            () if self.acts() && self.is_tried => DoneBy::Plimsoll,
+            () => DoneBy::Hand,
         }
     }
 }

@@ -317,7 +317,8 @@ fn registries(pull_secret: &str) -> Vec<String> {
 /// What CRI-O would send nothing for, or refuse to read.
 fn unusable(pull_secret: &str) -> Vec<String> {
     let is_user_with_password = |auth: &Json| match auth {
-        Json::Text(auth) => STANDARD.decode(auth).is_ok_and(|login| {
+        // As Go decodes: line ends do not count.
+        Json::Text(auth) => STANDARD.decode(auth.replace(['\r', '\n'], "")).is_ok_and(|login| {
             login
                 .iter()
                 .position(|byte| *byte == b':')
@@ -326,8 +327,10 @@ fn unusable(pull_secret: &str) -> Vec<String> {
         _ => false,
     };
     let is_unusable = |entry: &Json| match entry {
+        // Who has a token needs no password.
         Json::Map(keys) => {
-            keys.iter().any(|(key, auth)| key == "auth" && !is_user_with_password(auth))
+            !keys.iter().any(|(key, _)| key == "identitytoken")
+                && keys.iter().any(|(key, auth)| key == "auth" && !is_user_with_password(auth))
         }
         _ => false,
     };

@@ -90,6 +90,12 @@ fn redact_texts(value: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(redact_texts),
         Value::Object(map) => {
+            // A variable of a container, wherever it stands.
+            if map.get("name").and_then(Value::as_str).is_some_and(tells_a_secret)
+                && let Some(Value::String(value)) = map.get_mut("value")
+            {
+                *value = REDACTED.into();
+            }
             for (key, value) in map {
                 match value {
                     Value::String(text) if tells_a_secret(key) => *text = REDACTED.into(),

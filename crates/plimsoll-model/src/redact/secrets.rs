@@ -11,9 +11,10 @@ use regex::Regex;
 const VALUE: &str =
     r#"(?:\[redacted\]|"(?:[^"\\]|\\.)*"?|\\+"[^"]*"?|'(?:[^']|'')*'?|[^\s"',;&})\]]+)"#;
 
-/// What is no word and no name: it has capitals and digits, or is a long number to the base of sixteen.
+/// What is no word and no name: it begins with capitals and digits and goes on, or is a long number to the base of
+/// sixteen.
 const RANDOM: &str =
-    r#"(?:[^\s"',;]*(?:[A-Z+=~][^\s"',;]*[0-9]|[0-9][^\s"',;]*[A-Z+=~])[^\s"',;]*|[0-9a-f]{24,})"#;
+    r#"(?:\w*(?:[A-Z+=~][\w+=~]*[0-9]|[0-9][\w+=~]*[A-Z+=~])[^\s"',;]{6,}|[0-9a-f]{24,})"#;
 
 const BEHIND: &str = "${1}[redacted]";
 const KEY: &str = "[redacted private key]";
@@ -39,7 +40,7 @@ const PASSWORDS: &[&str] = &["password", "passwd", "passphrase"];
 const ALL: &[&str] = &["password", "passwd", "passphrase", "token", "secret", "key"];
 
 /// In this order: what one leaves, the next may see.
-static SECRETS: [Secret; 22] = [
+static SECRETS: [Secret; 25] = [
     secret(
         &["private key"],
         r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
@@ -53,13 +54,13 @@ static SECRETS: [Secret; 22] = [
     ),
     secret(
         &["authorization"],
-        r#"(?i)(authorization\\*["']?\s*[:=]\s*\\*["']?\[?(?:bearer|basic)\s+)[^\s"',\\\]]+"#,
+        r#"(?i)(authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?\[?(?:bearer|basic)\s+)[^\s"',\\\]]+"#,
         BEHIND,
     ),
     secret(&["bearer"], r"(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}", BEHIND),
     secret(
         &["basic"],
-        r"\b([Bb]asic\s+)[A-Za-z0-9+/]{4,}(?:[0-9][A-Za-z0-9+/]{2,}={0,2}|={1,2})",
+        r"\b([Bb]asic\s+)[A-Za-z0-9+/]{4,}(?:[0-9][A-Za-z0-9+/]{2,}={0,2}|={1,2})\b{end-half}",
         BEHIND,
     ),
     secret(
@@ -72,11 +73,21 @@ static SECRETS: [Secret; 22] = [
     secret(&["cookie"], r#"\b((?:[Ss]et-[Cc]|C)ookie\\*["']?: ?)[^\r\n]+"#, BEHIND),
     // In block style the rest of the line is the value, whatever stands in it.
     secret(
-        ALL,
-        r#"(?im)^([ \t]*(?:- )?["']?[a-z0-9_.-]*(?:password|passwd|passphrase|token|api[_-]?key|access[_-]?key|client[_-]?secret|secret[_-]?key|private[_-]?key|client-key-data)["']?:[ \t]+)[^\s"'{\[|>&*!#][^\n]*$"#,
+        PASSWORDS,
+        r#"(?im)^([ \t]*(?:- )?["']?[a-z0-9_.-]*(?:password|passwd|passphrase)["']?:[ \t]+)[^\s"'{\[|>&*!#][^\n]*$"#,
         BEHIND,
     ),
-    secret(PASSWORDS, r#"(?i)((?:password|passwd|passphrase)\\*["']?\s*[:=]\s*)VALUE"#, BEHIND),
+    // Of these a word is: a sentence tells of them.
+    secret(
+        &["token", "secret", "key"],
+        r#"(?im)^([ \t]*(?:- )?["']?[a-z0-9_.-]*(?:token|api[_-]?key|access[_-]?key|client[_-]?secret|secret[_-]?key|private[_-]?key|client-key-data)["']?:[ \t]+)[^\s"'{\[|>&*!#]\S*[ \t]*$"#,
+        BEHIND,
+    ),
+    secret(
+        PASSWORDS,
+        r#"(?i)((?:password|passwd|passphrase)\\*["']?[ \t]*[:=][ \t]*)VALUE"#,
+        BEHIND,
+    ),
     secret(&["password"], r#"(?i)\b(password\s+\\*")[^"\\]+"#, BEHIND),
     secret(
         &["token=", "secret=", "key=", "psk="],
@@ -85,24 +96,29 @@ static SECRETS: [Secret; 22] = [
     ),
     secret(
         &["token", "secret", "key"],
-        r#"(?i)(["'][a-z_.-]*(?:token|secret|api[_-]?key|access[_-]?key)\\*["']\s*:\s*)VALUE"#,
+        r#"(?i)(["'][a-z_.-]*(?:token|secret|api[_-]?key|access[_-]?key)\\*["'][ \t]*:[ \t]*)VALUE"#,
         BEHIND,
     ),
     secret(
         &["secret", "key", "x-auth-token"],
-        r#"(?i)\b((?:api[_-]?key|access[_-]?key|secret[_-]?key|client[_-]?secret|client-key-data|x-auth-token)\\*["']?\s*:\s*)VALUE"#,
+        r#"(?i)\b((?:api[_-]?key|access[_-]?key|secret[_-]?key|client[_-]?secret|client-key-data|x-auth-token)\\*["']?[ \t]*:[ \t]*)VALUE"#,
         BEHIND,
     ),
     // A secret may be called by its name and a token be "expired": only what looks like one is one.
-    secret(&["token", "secret"], r#"((?i:token|secret)\\*["']?\s*:\s*\\*["']?)RANDOM"#, BEHIND),
+    secret(
+        &["token", "secret"],
+        r#"((?i:token|secret)\\*["']?[ \t]*:[ \t]*\\*["']?)RANDOM"#,
+        BEHIND,
+    ),
     secret(&["token"], r"(?i)(\btoken\b[^\n]{0,40}?\b)[a-z0-9]{6}\.[a-z0-9]{16}\b", BEHIND),
     // Of command lines.
     secret(
         ALL,
-        r#"(?i)((?:^|\s)--[a-z0-9-]*(?:token|password|passwd|passphrase|secret|api-?key|access-?key)[ =]["']?)[^\s"'-][^\s"']*"#,
+        r#"(?i)((?:^|\s)--[a-z0-9-]*(?:token|password|passwd|passphrase|secret|api-?key|access-?key)[ =])(?:"[^"\n]*"?|'[^'\n]*'?|[^\s"'-][^\s"']*)"#,
         BEHIND,
     ),
-    secret(&["curl"], r#"(\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?["']?[^\s:"']+:)[^\s"']+"#, BEHIND),
+    secret(&["curl"], r#"(\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?["'][^:"'\n]+:)[^"'\n]+"#, BEHIND),
+    secret(&["curl"], r#"(\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?[^\s:"']+:)[^\s"']+"#, BEHIND),
     secret(&["ipmitool"], r#"(\bipmitool\b[^\n]*?\s-P ?["']?)[^\s"']+"#, BEHIND),
     // A variable of a container.
     secret(
@@ -110,7 +126,12 @@ static SECRETS: [Secret; 22] = [
         r#"(name: *["']?[A-Z0-9_]*(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)["']?[ \t]*\r?\n[ \t]*value: *)[^\n]+"#,
         BEHIND,
     ),
-    secret(&["auth"], r#"(\bauth\\*"\s*:\s*\\*")[^"\\]+"#, BEHIND),
+    secret(
+        ALL,
+        r#"(\\*"name\\*":[ \t]*\\*"[A-Z0-9_]*(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)\\*",[ \t]*\\*"value\\*":[ \t]*\\*")[^"\\]+"#,
+        BEHIND,
+    ),
+    secret(&["auth"], r#"(\bauth\\*"[ \t]*:[ \t]*\\*")[^"\\]+"#, BEHIND),
     // Of a password with a slash in it, Go takes the first part for a port.
     secret(&["invalid port"], r#"(invalid port \\*")[^"\\]+"#, BEHIND),
 ];

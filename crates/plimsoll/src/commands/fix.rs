@@ -233,8 +233,7 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
     let Some(_lock) = state.lock()? else {
         return refused(&["another 'plimsoll fix' is at work on this machine".into()]);
     };
-    let informing = plimsoll_repair::informing(&site.pack, &plan);
-    if let Some(why) = plimsoll_repair::claims_too_much(&site.pack, &plan).or(informing) {
+    if let Some(why) = not_of_its_pack(site, &plan) {
         return refused(&[why]);
     }
     let api = site.connect()?;
@@ -255,6 +254,12 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
     }
     let begun = state.begin(&plan, live::clock)?;
     carry_out(args, site, &ways, lease.as_ref(), begun)
+}
+
+/// What a plan does that its pack does not let it.
+fn not_of_its_pack(site: &Site, plan: &Plan) -> Option<String> {
+    let informing = || plimsoll_repair::informing(&site.pack, plan);
+    plimsoll_repair::claims_too_much(&site.pack, plan).or_else(informing)
 }
 
 /// What the steps are done by, and how to each node and BMC of the plan.
@@ -364,6 +369,10 @@ fn go_on(args: &Fix, site: &Site, state: &State) -> Result<Outcome, Failure> {
     };
     if let Some(why) = over {
         return refused(&[why.into()]);
+    }
+    // Whatever is there may be taken back.
+    if let Some(why) = not_of_its_pack(site, &begun.plan).filter(|_| args.resume) {
+        return refused(&[why]);
     }
     let api = site.connect()?;
     if let Some(why) = of_another_cluster(api.as_ref(), &begun.plan) {

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::args::{DataOutput, KnowledgeVerb, OfPacks, Pages, Test};
 use crate::exit::{Failure, Outcome};
-use crate::knowledge::{Files, is_of_a_check, is_of_tests};
+use crate::knowledge::Files;
 use crate::output::{note, print, text_options};
 
 /// The built-in pack alone.
@@ -107,8 +107,7 @@ fn problem(error: LoadError) -> Problem {
 fn cases_of(files: &[PackFile]) -> (Vec<CaseFile>, Vec<Problem>) {
     let mut found = Vec::new();
     let mut problems = Vec::new();
-    let is_case = |file: &&PackFile| is_of_tests(&file.path) && !is_of_a_check(&file.path);
-    for file in files.iter().filter(is_case) {
+    for file in files.iter().filter(|file| file.has_cases()) {
         let path = file.path.clone();
         match parse_cases(&file.text) {
             Ok(cases) => found.push(CaseFile { path, cases }),
@@ -151,8 +150,8 @@ fn without_fault(pack: &Pack, files: &[PackFile]) -> Vec<Problem> {
 
 /// The rules of the files in question that no case tests.
 fn uncovered(pack: &Pack, own: &[PackFile], cases: &[CaseFile]) -> Vec<Problem> {
-    let own: BTreeSet<&str> = own.iter().map(|file| file.path.as_str()).collect();
-    let own: BTreeSet<&str> = own.into_iter().filter(|path| !is_of_a_check(path)).collect();
+    let own = own.iter().filter(|file| !file.is_of_a_check());
+    let own: BTreeSet<&str> = own.map(|file| file.path.as_str()).collect();
     let states = pack.states.iter().filter(|state| own.contains(state.at.path.as_str()));
     let states: Vec<TestedState> = states
         .map(|state| TestedState {
@@ -232,7 +231,6 @@ fn failure(pack: &Pack, reader: &Reader, path: &str, case: &Case) -> Option<Fail
             failures.extend(plimsoll_lab::trials(&case.expects).filter_map(|trial| {
                 let Trial { repair, answers } = trial;
                 let plan = plimsoll_repair::draft_of(pack, &base, &diagnosis, repair, answers);
-                let plan = plan.ok_or_else(|| "no root of this case has it".to_string());
                 let held =
                     plan.and_then(|plan| plimsoll_act::tried(plan, &base, &diagnosis, &object));
                 held.err().map(|why| format!("repair {repair} does not hold: {why}"))

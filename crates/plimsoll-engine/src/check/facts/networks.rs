@@ -61,13 +61,20 @@ fn bootstrap(baremetal: &Baremetal, nets: &Nets) -> Vec<Found> {
     let (ip, gateway) = (&baremetal.bootstrap_static_ip, &baremetal.bootstrap_static_gateway);
     let own = parse_ip(ip.as_str());
     let network = own.and_then(|own| nets.machine_of(own));
-    let is_outside = |address| nets.in_machine(address) == Some(false);
+    // Where no network is known, that is what is told.
+    let is_outside =
+        |address| !nets.machine_shown().is_empty() && nets.in_machine(address) == Some(false);
     let wrong = |name: &str, written: &Placed<String>| {
         let address = parse_ip(written.as_str());
         match (name, address) {
             _ if written.is_empty() => None,
             (_, None) => Some("is no IP address".to_string()),
             ("bootstrapExternalStaticDNS", _) => None,
+            ("bootstrapExternalStaticGateway", Some(address))
+                if addresses::is_link_local(address) =>
+            {
+                None
+            }
             (_, Some(address)) if is_outside(address) => {
                 Some(format!("is outside of {}", nets.machine_shown().join(", ")))
             }
