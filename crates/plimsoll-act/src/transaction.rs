@@ -7,6 +7,7 @@ mod history;
 mod step;
 mod undo;
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::diagnosis::StateRef;
@@ -17,7 +18,7 @@ use plimsoll_repair::guard::{self, Scene};
 use plimsoll_repair::{Answer, baseline, holds};
 
 use crate::journal::{Log, Unwritable};
-use crate::target::{Targets, Trouble};
+use crate::target::{Sight, Standing, Targets, Trouble};
 use history::Progress;
 pub use step::BY_HAND;
 
@@ -165,6 +166,9 @@ impl Transaction<'_> {
                 false => Ok(Ended::Stale(why)),
             };
         }
+        if let Some(why) = self.moved().filter(|_| !progress.began) {
+            return Ok(Ended::Stale(why));
+        }
         // What would stop half-way is not begun, and not gone on with.
         let unsaid = self.unsaid(&progress);
         if progress.began && !unsaid.is_empty() {
@@ -185,6 +189,23 @@ impl Transaction<'_> {
             Err(Halt::Unwritable(error)) => Err(error),
             Err(halt) => self.stopped(halt, &before),
         }
+    }
+
+    /// Before anything is done, by hand or not: an object that is not the one that the plan was made for. A later
+    /// step on it sees what an earlier one made of it, and is looked at then.
+    fn moved(&self) -> Option<String> {
+        let mut seen = BTreeSet::new();
+        for step in &self.plan.steps {
+            let Where::Api(object) = &step.target else { continue };
+            if !seen.insert(object.entity()) || object.uid.is_none() {
+                continue;
+            }
+            let sight = self.targets.of(step).and_then(|target| target.look(step));
+            if let Ok(Sight { standing: Standing::Elsewhere(why), .. }) = sight {
+                return Some(why);
+            }
+        }
+        None
     }
 
     /// As it was when the session began.

@@ -51,9 +51,19 @@ fn a_repair_that_acts_is_tried_by_a_case() {
         let files = [("case.yaml", rules.as_str()), ("case.md", PAGE), ("repair.yaml", REPAIR)];
         problems(&[&files[..], &[("tests/cases.md", cases)]].concat())
     };
-    assert!(with("repair r holds\n").is_empty());
-    assert!(with("  repair r holds machine=a\n").is_empty());
-    for cases in ["", "repair other holds\n", "repair r\n", "about repair r holds\n"] {
+    let case = |kind: &str, line: &str| format!("# a\n\n## {kind}: b\n\n```expect\n{line}\n```\n");
+    assert!(with(&case("fires", "repair r holds")).is_empty());
+    assert!(with(&case("fires", "  repair r holds machine=a")).is_empty());
+    for cases in [
+        String::new(),
+        case("fires", "repair other holds"),
+        case("fires", "repair r"),
+        case("quiet", "repair r holds"),
+        "repair r holds\n".into(),
+        "## fires: b\n\nrepair r holds\n".into(),
+        "## fires: b\n\n````text\n```expect\nrepair r holds\n```\n````\n".into(),
+    ] {
+        let cases = cases.as_str();
         assert_eq!(
             with(cases),
             [

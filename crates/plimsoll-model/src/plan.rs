@@ -374,6 +374,11 @@ pub fn least_blast(verb: &str, kind: &str) -> u8 {
         ("approve", _) => 1,
         // What is made again, or ends by itself.
         ("delete", "Pod" | "CertificateSigningRequest") => 1,
+        // The control plane rolls out, or what guarded the API lets everything pass.
+        ("patch", "Etcd" | "KubeAPIServer" | "KubeControllerManager" | "KubeScheduler") => 4,
+        ("patch", "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration") => 4,
+        // Machines are switched by it, and passwords sent.
+        ("patch", "BareMetalHost") => 3,
         ("patch" | "create" | "fill" | "eject-media", _) => 2,
         // Of anything else, and of a verb or a kind that nobody knows, it is felt.
         _ => 3,
@@ -387,7 +392,25 @@ impl Step {
             Target::Api(object) => object.kind.as_str(),
             _ => "",
         };
-        self.blast.max(least_blast(self.action.verb(), kind))
+        let least = least_blast(self.action.verb(), kind);
+        let of_machines = if self.reboots() || self.unpauses() { 4 } else { 0 };
+        self.blast.max(least).max(of_machines)
+    }
+
+    /// Whether a pool may go on with what it was kept from: its nodes drain and reboot.
+    fn unpauses(&self) -> bool {
+        let (Target::Api(object), Action::Patch { operations, .. }) = (&self.target, &self.action)
+        else {
+            return false;
+        };
+        let keeps_paused = |one: &Value| {
+            let path = one["path"].as_str().unwrap_or_default();
+            let is_about =
+                path == "/spec/paused" || "/spec/paused".starts_with(&format!("{path}/"));
+            let is_paused = path == "/spec/paused" && one["value"] == true;
+            one["op"] == "test" || !is_about || is_paused
+        };
+        object.kind == "MachineConfigPool" && !operations.iter().all(keeps_paused)
     }
 
     /// Whether somebody types the name of what it touches: it is felt, cannot be taken back, or cannot be tried

@@ -160,6 +160,15 @@ mod tests {
             ),
             ("run --token 'a b' --v 4", "run --token [redacted] --v 4"),
             ("curl --user='root:my pw' https://x", "curl --user='root:[redacted]' https://x"),
+            ("aws_secret_access_key = a/b", "aws_secret_access_key = [redacted]"),
+            ("RABBITMQ_PASS=x SSHPASS=y", "RABBITMQ_PASS=[redacted] SSHPASS=[redacted]"),
+            ("sshpass -p hunter2 ssh h", "sshpass -p [redacted] ssh h"),
+            ("mysql -uroot -phunter2 db", "mysql -uroot -p[redacted] db"),
+            ("root:$6$abc$defghijk.l:19000:0:::", "root:[redacted]:19000:0:::"),
+            ("the root password is \"calvin\" now", "the root password is \"[redacted]\" now"),
+            ("  password: |\n    hunter2\n  user: x", "  password: |\n    [redacted]\n  user: x"),
+            ("requirepass hunter2", "requirepass [redacted]"),
+            ("Authorization: Basic YWRtaW46cGFzcw==", "Authorization: Basic [redacted]"),
             ("got sha256~Zq7K2shaZq7K2shaZq7K2sha ok", "got [redacted] ok"),
             ("a token: 9dd4e461268c8034f5c8564e, b", "a token: [redacted], b"),
             (
@@ -189,6 +198,7 @@ mod tests {
             ("jwt eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2ln end", "jwt [redacted] end"),
         ] {
             assert_eq!(redact(text), clean, "{text}");
+            assert_eq!(redact(clean), clean, "again: {text}");
         }
     }
 
@@ -209,6 +219,7 @@ mod tests {
             "token: expired at 12:00:00",
             "bootstrap-token: not found in store",
             "basic auth=true",
+            "mysql -h host -P 3306, kubectl get -p x, the community operators, bypass=1 SNMP",
             "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t",
             "pull docker://quay.io:443/a/b@sha256:0123 of https://10.0.0.1:5000/v2/ for joe@x",
             "https://[fd00::1]:6443/x@y",

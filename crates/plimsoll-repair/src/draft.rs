@@ -194,6 +194,14 @@ pub fn claims_too_much(pack: &Pack, plan: &Plan) -> Option<String> {
         let why = "the plan says that it may be done during a rollout";
         return Some(format!("{why}, and repair '{}' does not", plan.repair));
     }
+    let undone_otherwise = |step: &&Step| {
+        let known = undo(&step.action, &step.target);
+        std::mem::discriminant(&step.undo) != std::mem::discriminant(&known)
+    };
+    if let Some(step) = plan.steps.iter().find(undone_otherwise) {
+        let why = "is taken back in another way than what it does";
+        return Some(format!("step {} of the plan {why}", step.number));
+    }
     if plan.break_glass_minutes.is_some() && plan.break_glass_minutes != minutes {
         return Some(format!("the plan breaks a rule that repair '{}' does not", plan.repair));
     }

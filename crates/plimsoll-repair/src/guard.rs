@@ -116,6 +116,7 @@ const GUARDS: &[Guard] = &[
     }),
     guard("field", fields::only_known_fields, |seen| seen.patches()),
     guard("secret", objects::secrets_stay, |seen| seen.kind == "Secret"),
+    guard("content", objects::only_makers_make, |seen| objects::is_said_by_the_plan(seen.action)),
     guard("delete", objects::only_what_comes_back_is_deleted, |seen| {
         matches!(seen.action, Action::Delete) && !objects::is_deletable(seen.kind)
     }),

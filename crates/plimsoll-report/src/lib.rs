@@ -42,7 +42,7 @@ pub use knowledge::{index_markdown, list_text};
 pub use markdown::markdown;
 pub use moves::moves_text;
 pub use plan::{plan_markdown, plan_text, short};
-pub use session::{session_markdown, session_text};
+pub use session::{outcome, session_markdown, session_text};
 pub use text::{EvidenceShown, TextOptions, text};
 pub use verify::verify_text;
 

@@ -14,6 +14,7 @@ use plimsoll_sources::Given;
 use crate::args::{Diagnose, Reach, Talk};
 use crate::bmcs;
 use crate::exit::{self, Failure};
+use crate::output::complain;
 use crate::progress::Spinner;
 
 /// Sources as they were typed, told apart.
@@ -185,7 +186,10 @@ pub fn given(args: &Diagnose, needs: &Needs) -> Result<Vec<Given>, Failure> {
         let name = live.name().to_string();
         let stream = live.stream(needs.clone(), progress);
         let stream: Box<dyn Read + Send> = match &args.keep {
-            Some(file) => Box::new(Kept { stream, archive: Some(create(file)?) }),
+            Some(file) => {
+                let archive = Some(create(file)?);
+                Box::new(Kept { stream, archive, file: file.clone() })
+            }
             None => stream,
         };
         given.push(Given::Stream { name, stream });
@@ -274,19 +278,28 @@ pub fn folder_of(file: &Path) -> &Path {
 struct Kept {
     stream: Box<dyn Read + Send>,
     archive: Option<NewArchive>,
+    file: PathBuf,
+}
+
+impl Kept {
+    /// A full disk is no reason to see less of the cluster.
+    fn keep(&mut self, bytes: &[u8]) {
+        let Some(mut archive) = self.archive.take() else { return };
+        let written = match bytes {
+            [] => archive.finish().map(|_| None),
+            bytes => archive.write_all(bytes).map(|()| Some(archive)),
+        };
+        match written {
+            Ok(archive) => self.archive = archive,
+            Err(error) => complain(&format!("{} is not kept: {error}", self.file.display())),
+        }
+    }
 }
 
 impl Read for Kept {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.stream.read(buffer)?;
-        match &mut self.archive {
-            Some(archive) if count > 0 => archive.write_all(&buffer[..count])?,
-            _ => {
-                if let Some(archive) = self.archive.take() {
-                    archive.finish()?;
-                }
-            }
-        }
+        self.keep(&buffer[..count]);
         Ok(count)
     }
 }

@@ -17,8 +17,8 @@ use crate::ask::{self, Body, Refusal};
 use crate::target::Trouble;
 use crate::transaction::Turn;
 
-const NAMESPACE: &str = "kube-system";
-const NAME: &str = "plimsoll-fix";
+pub(super) const NAMESPACE: &str = "kube-system";
+pub(super) const NAME: &str = "plimsoll-fix";
 /// After this, a holder that was not heard of is taken for dead; and who could not renew it takes it for lost.
 const SECONDS: u64 = 120;
 /// Renewed well before that.

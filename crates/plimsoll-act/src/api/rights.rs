@@ -7,6 +7,7 @@ use plimsoll_repair::rights;
 use serde_json::{Value, json};
 
 use super::Api;
+use super::lease::{NAME, NAMESPACE};
 use crate::target::Trouble;
 
 /// What the lock needs beside the steps.
@@ -15,8 +16,9 @@ fn of_the_lock() -> impl Iterator<Item = Permission> {
         verb: verb.into(),
         group: "coordination.k8s.io".into(),
         resource: "leases".into(),
-        namespace: Some("kube-system".into()),
-        name: None,
+        namespace: Some(NAMESPACE.into()),
+        // What is to be made has no name yet.
+        name: (verb != "create").then(|| NAME.into()),
     })
 }
 

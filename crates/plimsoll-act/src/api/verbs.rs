@@ -111,7 +111,7 @@ pub(crate) fn trouble(refusal: Refusal, object: &Object) -> Trouble {
     match code {
         None => Trouble::Lost(format!("{entity}: {why}")),
         Some(409) => Trouble::Stale(format!("{entity} was changed by somebody else: {why}")),
-        Some(404) => Trouble::Stale(format!("{entity} is gone")),
+        Some(404) => Trouble::Stale(format!("{entity} is gone: {why}")),
         Some(401 | 403) => Trouble::Refused(format!("no right to change {entity}: {why}")),
         Some(429 | 500..=599) => Trouble::Lost(format!("{entity}: {why}")),
         Some(_) => Trouble::Failed(format!("{entity}: {why}")),

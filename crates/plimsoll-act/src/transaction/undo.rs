@@ -43,7 +43,10 @@ impl Transaction<'_> {
             let result = match found {
                 // It was only going to be done.
                 Ok((_, Sight { standing: Standing::Ahead, .. })) => {
-                    Ok("it was not done".to_string())
+                    Ok(match progress.step(number).did {
+                        true => "somebody else took it back already".to_string(),
+                        false => "it was not done".to_string(),
+                    })
                 }
                 Ok((target, sight)) => match self.against_undo(target, step, &sight) {
                     Ok(()) => {

@@ -187,7 +187,10 @@ pub fn plan() -> Plan {
         operations: vec![json!({"op": "add", "path": "/spec/paused", "value": true})],
     };
     let pool = Where::Api(object("MachineConfigPool", "worker"));
-    let content = || Content::Plan { value: json!({"spec": {"made": true}}) };
+    let content = || Content::Maker {
+        maker: "machine-config-of-node".into(),
+        inputs: json!({"node": "worker-1", "pool": "worker"}),
+    };
     let path = "/etc/kubernetes/kubeconfig".to_string();
     let made = Content::Maker { maker: "bootstrap-kubeconfig".into(), inputs: json!({}) };
     let mut steps = vec![

@@ -273,4 +273,14 @@ mod tests {
             "a:\n- 18446744073709551615\n- -1\n- null\n- true\n- x\nb: 1.5\n"
         );
     }
+
+    #[test]
+    fn a_variable_of_a_container_is_told_by_its_name() {
+        let mut pod = json!({"spec": {"template": {"spec": {"containers": [{"env": [
+            {"name": "ETCD_PASSWORD", "value": "hunter2"}, {"name": "LEVEL", "value": "info"}]}]}}}});
+        shape(&mut pod, &[], false);
+        let env = &pod["spec"]["template"]["spec"]["containers"][0]["env"];
+        assert_eq!(env[0]["value"], REDACTED);
+        assert_eq!(env[1]["value"], "info");
+    }
 }

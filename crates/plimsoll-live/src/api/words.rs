@@ -151,7 +151,13 @@ fn chain(error: &dyn Error) -> String {
 }
 
 /// What each way to fail is called, by what stands in the error; the first that fits.
-const WAYS: [(&[&str], &str, bool); 11] = [
+const WAYS: [(&[&str], &str, bool); 12] = [
+    (
+        &["causedasendentity"],
+        "the server shows the certificate of an authority as its own (CA:TRUE), which oc takes and Plimsoll does not: \
+         reach it by another way, such as --endpoint",
+        false,
+    ),
     (&["connection refused"], "connection refused: nothing listens there", true),
     (
         &["certificate expired", "expired"],
@@ -223,6 +229,7 @@ mod tests {
             ("ServiceError: tcp connect error: Connection refused (os error 111)", "refused", true),
             ("ServiceError: invalid peer certificate: Expired", "has expired", false),
             ("client error (Connect): invalid peer certificate: UnknownIssuer", "authority", false),
+            ("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))", "as its own", false),
             ("invalid peer certificate: NotValidForName", "not for this name", false),
             ("dns error: failed to lookup address information", "does not resolve", false),
             ("connection closed before message completed", "lost in the middle", true),

@@ -8,8 +8,7 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 /// What is taken out already stays as it is.
-const VALUE: &str =
-    r#"(?:\[redacted\]|"(?:[^"\\]|\\.)*"?|\\+"[^"]*"?|'(?:[^']|'')*'?|[^\s"',;&})\]]+)"#;
+const VALUE: &str = r#"(?:\[redacted[^\]]*\]|"(?:[^"\\]|\\.)*"?|\\+"[^"]*"?|'(?:[^']|'')*'?|[^\s"',;&})\]|>][^\s"',;&})\]]*)"#;
 
 /// What is no word and no name: it begins with capitals and digits and goes on, or is a long number to the base of
 /// sixteen.
@@ -40,7 +39,7 @@ const PASSWORDS: &[&str] = &["password", "passwd", "passphrase"];
 const ALL: &[&str] = &["password", "passwd", "passphrase", "token", "secret", "key"];
 
 /// In this order: what one leaves, the next may see.
-static SECRETS: [Secret; 25] = [
+static SECRETS: [Secret; 33] = [
     secret(
         &["private key"],
         r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
@@ -54,7 +53,7 @@ static SECRETS: [Secret; 25] = [
     ),
     secret(
         &["authorization"],
-        r#"(?i)(authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?\[?(?:bearer|basic)\s+)[^\s"',\\\]]+"#,
+        r#"(?i)(authorization\\*["']?[ \t]*[:=][ \t]*\\*["']?\[?(?:bearer|basic)\s+)[^\s"',\\\[\]]+"#,
         BEHIND,
     ),
     secret(&["bearer"], r"(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}", BEHIND),
@@ -88,11 +87,27 @@ static SECRETS: [Secret; 25] = [
         r#"(?i)((?:password|passwd|passphrase)\\*["']?[ \t]*[:=][ \t]*)VALUE"#,
         BEHIND,
     ),
-    secret(&["password"], r#"(?i)\b(password\s+\\*")[^"\\]+"#, BEHIND),
+    secret(&["password"], r#"(?i)\b(password(?:[ \t]+is)?:?[ \t]+\\*")[^"\\]+"#, BEHIND),
+    // A block that stands below its key: most are one line.
     secret(
-        &["token=", "secret=", "key=", "psk="],
-        r"(?i)((?:token|secret|api[_-]?key|access[_-]?key|\bpsk)=)VALUE",
+        PASSWORDS,
+        r#"(?im)^([ \t]*(?:- )?["']?[a-z0-9_.-]*(?:password|passwd|passphrase)["']?:[ \t]+[|>][-+0-9]*[ \t]*\r?\n[ \t]+)[^\n]+"#,
         BEHIND,
+    ),
+    secret(
+        &["token", "secret", "key", "psk"],
+        r"(?i)((?:token|secret|api[_-]?key|access[_-]?key|\bpsk)[ \t]*=[ \t]*)VALUE",
+        BEHIND,
+    ),
+    secret(&["pass="], r"\b([A-Z0-9_]*PASS=)VALUE", BEHIND),
+    secret(&["gh"], r"\bgh[pousr]_[A-Za-z0-9]{20,}", "[redacted]"),
+    secret(&["requirepass"], r"(\brequirepass[ \t]+)\S+", BEHIND),
+    secret(&["community"], r"(?i)(\bsnmp\S*[^\n]{0,20}\bcommunity[ \t]+)\S+", BEHIND),
+    // A line of /etc/shadow.
+    secret(
+        &[":$"],
+        r"(?m)(^|\s)([a-z_][a-z0-9_-]*:)\$[0-9a-z]{1,3}\$[^\s:]+",
+        "${1}${2}[redacted]",
     ),
     secret(
         &["token", "secret", "key"],
@@ -119,6 +134,8 @@ static SECRETS: [Secret; 25] = [
     ),
     secret(&["curl"], r#"(\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?["'][^:"'\n]+:)[^"'\n]+"#, BEHIND),
     secret(&["curl"], r#"(\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?[^\s:"']+:)[^\s"']+"#, BEHIND),
+    secret(&["sshpass"], r#"(\bsshpass\b[^\n]*?\s-p ?["']?)[^\s"'-][^\s"']*"#, BEHIND),
+    secret(&["mysql"], r#"(\bmysql\w*\b[^\n]*?\s-p["']?)[^\s"'-][^\s"']*"#, BEHIND),
     secret(&["ipmitool"], r#"(\bipmitool\b[^\n]*?\s-P ?["']?)[^\s"']+"#, BEHIND),
     // A variable of a container.
     secret(
@@ -147,7 +164,7 @@ impl Secret {
 struct Words {
     search: AhoCorasick,
     /// By number of the word: its secrets, a bit each.
-    secrets: Vec<u32>,
+    secrets: Vec<u64>,
 }
 
 #[expect(clippy::expect_used, reason = "the words are constants, and a test builds them all")]
@@ -157,7 +174,7 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
     words.dedup();
     let of = |word: &&str| {
         let bits = SECRETS.iter().enumerate().filter(|(_, secret)| secret.words.contains(word));
-        bits.fold(0_u32, |bits, (at, _)| bits | 1 << at)
+        bits.fold(0_u64, |bits, (at, _)| bits | 1 << at)
     };
     let secrets = words.iter().map(of).collect();
     let search = AhoCorasick::builder().ascii_case_insensitive(true).build(&words);
@@ -190,7 +207,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles_and_has_its_words() {
-        assert!(SECRETS.len() <= 32, "a bit each");
+        assert!(SECRETS.len() <= 64, "a bit each");
         for secret in &SECRETS {
             assert!(secret.regex().as_str().len() >= secret.pattern.len());
             assert!(!secret.words.is_empty());

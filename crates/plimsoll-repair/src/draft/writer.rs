@@ -182,7 +182,7 @@ impl<'w> Writer<'w> {
         let require = self.conditions(&rule.require, item)?;
         // An answer that is missing says nothing about a condition with it.
         let unmet = if lacks.is_empty() { self.unmet(&require) } else { Vec::new() };
-        let step = Step {
+        let mut step = Step {
             number: 0,
             title: needing(title, &lacks),
             undo: undo(&action, &target),
@@ -198,6 +198,7 @@ impl<'w> Writer<'w> {
             minutes: rule.minutes,
             commands,
         };
+        step.blast = step.reach();
         Ok(Drafted { step, lacks, unmet })
     }
 

@@ -53,6 +53,9 @@ pub fn no_host_for_anothers_sake(scene: &Scene) -> Vec<String> {
                 _ if asks_for_reboot(&leaves) => (&object.name, "rebooted"),
                 Some(leaf) if leaf.is_set_to(true) => (&object.name, "switched on"),
                 Some(_) => (&object.name, "switched off"),
+                None if leaves.iter().any(|leaf| leaf.is_about("/spec/bmc")) => {
+                    return spoken_to_elsewhere(scene, &object.name);
+                }
                 None => return Vec::new(),
             }
         }
@@ -82,6 +85,17 @@ pub fn no_host_for_anothers_sake(scene: &Scene) -> Vec<String> {
         why.push(format!("{host} would be {what}, and its node is ready"));
     }
     why
+}
+
+/// Where a BMC is, and by what it is trusted, decides who is sent its password.
+fn spoken_to_elsewhere(scene: &Scene, host: &str) -> Vec<String> {
+    let root = &scene.plan.root.entity;
+    let is_root = (root.kind == "BareMetalHost" && root.name == host)
+        || scene.hosts().any(|id| id.name == host && is_its_node(scene, id));
+    match is_root {
+        true => Vec::new(),
+        false => vec![format!("the BMC of {host} would be another one for the sake of {root}")],
+    }
 }
 
 /// Where the hosts are not the cluster's, its nodes are known. A machine that is none of them is the user's to

@@ -66,6 +66,33 @@ pub fn secrets_stay(scene: &Scene) -> Vec<String> {
     }
 }
 
+/// What a plan may say itself of an object that it makes: little that anybody acts on.
+pub fn only_makers_make(scene: &Scene) -> Vec<String> {
+    let Some(object) = object(scene).filter(|_| is_said_by_the_plan(&scene.step.action)) else {
+        return Vec::new();
+    };
+    let space = object.namespace.as_deref().unwrap_or_default();
+    let is_of_platform = space.starts_with("openshift-") || space.starts_with("kube-");
+    match object.kind.as_str() {
+        "ConfigMap" if !is_of_platform => Vec::new(),
+        // Of these guard `secret` tells.
+        "Secret" => Vec::new(),
+        _ => vec![format!(
+            "what {} holds would be what the plan says: only a maker makes a {} there",
+            object.entity(),
+            object.kind
+        )],
+    }
+}
+
+pub fn is_said_by_the_plan(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Create { content: Content::Plan { .. } }
+            | Action::Fill { content: Content::Plan { .. } }
+    )
+}
+
 fn is_of_credentials(leaf: &Leaf) -> bool {
     ["/data", "/stringData"].iter().any(|place| leaf.is_about(place))
 }

@@ -16,6 +16,11 @@ pub fn run(args: &Capture) -> Result<Outcome, Failure> {
     let needs = plimsoll_engine::needs(&pack);
     let Some(file) = &args.file else {
         let user = args.rbac.as_deref().filter(|user| !user.is_empty());
+        let account = user.and_then(|user| user.strip_prefix("system:serviceaccount:"));
+        if account.is_some_and(|rest| !is_account(rest)) {
+            let form = "system:serviceaccount:NAMESPACE:NAME";
+            return Err(Failure::Usage(format!("--rbac: a service account is {form}")));
+        }
         print(&plimsoll_live::manifests(&needs, user))?;
         return Ok(Outcome::Fine);
     };
@@ -62,6 +67,12 @@ pub fn run(args: &Capture) -> Result<Outcome, Failure> {
     Ok(if complete { Outcome::Fine } else { Outcome::NotProvable })
 }
 
+/// `NAMESPACE:NAME`.
+fn is_account(text: &str) -> bool {
+    text.split_once(':')
+        .is_some_and(|(space, name)| !space.is_empty() && !name.is_empty() && !name.contains(':'))
+}
+
 /// Gives the size of the archive as well.
 fn write(
     args: &Capture,
@@ -75,6 +86,12 @@ fn write(
         Failure::Unreadable(format!("cannot write {}: {error}", file.display()))
     };
     let mut names = args.disguise.as_deref().map(NamesFile::open).transpose()?;
+    if let (Some(names), Some(file)) = (&names, &args.disguise) {
+        // Told before an hour of reading, and not after it. It is used again as it is.
+        names.save(file).map_err(|error| {
+            Failure::Unreadable(format!("cannot write {}: {error}", file.display()))
+        })?;
+    }
     let mut archive = live::create(file)?;
     let account = match (&mut names, &args.disguise) {
         (Some(names), Some(names_file)) => {
@@ -84,7 +101,9 @@ fn write(
             whole.rewind().map_err(failed)?;
             let disguise = names.disguise(&account.names)?;
             plimsoll_live::write_disguised(whole, &disguise, now, &mut archive).map_err(failed)?;
-            names.save(names_file).map_err(failed)?;
+            names.save(names_file).map_err(|error| {
+                Failure::Unreadable(format!("cannot write {}: {error}", names_file.display()))
+            })?;
             account
         }
         _ => live.write(needs, progress, &mut archive).map_err(failed)?,

@@ -19,7 +19,7 @@ use crate::commands::csr;
 use crate::exit::{self, Failure, Outcome};
 use crate::fixing::console::Console;
 use crate::fixing::hands::{Hands, Reader, without_a_way};
-use crate::fixing::state::{Begun, State};
+use crate::fixing::state::{Begun, State, is_touched};
 use crate::fixing::world::Site;
 use crate::live;
 use crate::output::{complain, note, print, text_options};
@@ -29,7 +29,7 @@ pub fn run(args: &Fix) -> Result<Outcome, Failure> {
     let site = Site::new(args, sources)?;
     let state = State::open(args.state.as_deref())?;
     match &args.apply {
-        Some(digest) => apply(args, &site, &state, digest),
+        Some(digest) => apply(args, &site, &state, digest, &choice),
         None if args.resume || args.rollback => go_on(args, &site, &state),
         None => show(args, &site, &state, &choice),
     }
@@ -112,8 +112,10 @@ fn show(args: &Fix, site: &Site, state: &State, choice: &Choice) -> Result<Outco
         Err(failure) => return Err(failure),
     };
     if let Some(before) = state.failed_before(&plan) {
-        let why =
-            format!("it was tried on the same thing and ended {before:?}: --again to try it again");
+        let why = format!(
+            "it was tried on the same thing and ended {}: --again to try it again",
+            plimsoll_report::outcome(before)
+        );
         if !args.again {
             plan = hindered(plan, &why);
         }
@@ -167,6 +169,9 @@ fn no_plan(args: &Fix, diagnosis: &Diagnosis, why: &Unplanned) -> Result<Outcome
         Unplanned::Healthy => ("Nothing to fix: the cluster is healthy.".into(), Outcome::Fine),
         Unplanned::NoRoot => {
             let text = format!("Nothing to plan for: {}.", diagnosis.reason);
+            let hint = "'plimsoll diagnose' with the same sources says what could not be read, and \
+                        what to look at next";
+            note(&args.talk, &format!("hint: {hint}"));
             (text, Outcome::NotProvable)
         }
         Unplanned::NoSuchRoot(known) => {
@@ -210,8 +215,31 @@ fn refused(why: &[String]) -> Result<Outcome, Failure> {
     Ok(Outcome::Refused)
 }
 
-fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome, Failure> {
+/// A root that is named beside a plan is the one that it is for.
+fn is_for(plan: &Plan, choice: &Choice) -> bool {
+    let (id, entity) = (&plan.root.id, &plan.root.entity);
+    match choice {
+        Choice::First => true,
+        // Numbers change with every diagnosis.
+        Choice::Number(_) => false,
+        Choice::Name(name) => {
+            name == id || *name == format!("{entity}:{id}") || *name == format!("{entity}: {id}")
+        }
+    }
+}
+
+fn apply(
+    args: &Fix,
+    site: &Site,
+    state: &State,
+    digest: &str,
+    choice: &Choice,
+) -> Result<Outcome, Failure> {
     let plan = state.plan(digest, args.plan.as_deref())?;
+    if !is_for(&plan, choice) {
+        let (id, entity) = (&plan.root.id, &plan.root.entity);
+        return Err(Failure::Usage(format!("that plan is for {entity}: {id}; name no other root")));
+    }
     if !plan.is_intact() {
         return refused(&["the plan was changed after it was made".into()]);
     }
@@ -226,8 +254,10 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
         return refused(&[why.into()]);
     }
     if let (Some(before), false) = (state.failed_before(&plan), args.again) {
-        let why =
-            format!("it was tried on the same thing and ended {before:?}; --again tries it again");
+        let why = format!(
+            "it was tried on the same thing and ended {}; --again tries it again",
+            plimsoll_report::outcome(before)
+        );
         return refused(&[why]);
     }
     let Some(_lock) = state.lock()? else {
@@ -240,7 +270,7 @@ fn apply(args: &Fix, site: &Site, state: &State, digest: &str) -> Result<Outcome
     if let Some(why) = of_another_cluster(api.as_ref(), &plan) {
         return refused(&[why]);
     }
-    if let Some(refused) = without_rights(api.as_ref(), &plan)? {
+    if let Some(refused) = without_rights(args, api.as_ref(), &plan)? {
         return Ok(refused);
     }
     let lease = match lease(api.as_ref(), &plan, state)? {
@@ -282,7 +312,7 @@ impl<'a> Ways<'a> {
 }
 
 /// Rights that are missing, told one by one and as what would grant them.
-fn without_rights(api: Option<&Api>, plan: &Plan) -> Result<Option<Outcome>, Failure> {
+fn without_rights(args: &Fix, api: Option<&Api>, plan: &Plan) -> Result<Option<Outcome>, Failure> {
     let Some(api) = api else { return Ok(None) };
     let missing = missing_rights(api, plan).map_err(|t| Failure::Unreadable(t.to_string()))?;
     if missing.is_empty() {
@@ -291,7 +321,8 @@ fn without_rights(api: Option<&Api>, plan: &Plan) -> Result<Option<Outcome>, Fai
     let outcome = refused(&missing.iter().map(lacking).collect::<Vec<_>>())?;
     let user = own_name(api).unwrap_or_else(|| "USER".into());
     let grants = plimsoll_repair::grants(&missing, &user);
-    complain(&format!("who may grant them applies this:\n{grants}"));
+    note(&args.talk, "hint: who may grant them applies what stands on stdout (| oc apply -f -)");
+    print(&grants)?;
     Ok(Some(outcome))
 }
 
@@ -365,6 +396,9 @@ fn go_on(args: &Fix, site: &Site, state: &State) -> Result<Outcome, Failure> {
     let over = match last {
         Some(Became::Fixed) if args.resume => Some("it is fixed: there is nothing to go on with"),
         Some(Became::RolledBack) => Some("it was taken back: 'plimsoll fix' makes a new plan"),
+        _ if args.rollback && !is_touched(begun.journal.entries()) => {
+            Some("nothing was done: there is nothing to take back")
+        }
         _ => None,
     };
     if let Some(why) = over {
@@ -380,7 +414,7 @@ fn go_on(args: &Fix, site: &Site, state: &State) -> Result<Outcome, Failure> {
     }
     // Who takes it back does so with whatever rights and ways are left.
     if args.resume
-        && let Some(refused) = without_rights(api.as_ref(), &begun.plan)?
+        && let Some(refused) = without_rights(args, api.as_ref(), &begun.plan)?
     {
         return Ok(refused);
     }
@@ -438,6 +472,19 @@ fn carry_out(
     record(args, &begun, &ended)
 }
 
+/// Whether what was left on the way back is what nothing takes back.
+fn is_all_that_can_go(plan: &Plan, entries: &[Entry]) -> bool {
+    let is_final = |number: usize| {
+        let step = plan.steps.iter().find(|step| step.number == number);
+        step.is_some_and(|step| matches!(step.undo, Undo::Impossible { .. }))
+    };
+    let mut left = entries.iter().filter_map(|entry| match &entry.event {
+        Event::CannotUndo { step, .. } => Some(*step),
+        _ => None,
+    });
+    left.all(is_final)
+}
+
 /// What a session that stopped leaves changed until somebody goes on with it or takes it back.
 fn standing(plan: &Plan, entries: &[Entry]) -> Vec<String> {
     let mut done = BTreeSet::new();
@@ -459,12 +506,17 @@ fn standing(plan: &Plan, entries: &[Entry]) -> Vec<String> {
 /// Who it is, for the record.
 fn user() -> String {
     let named = ["SUDO_USER", "USER", "LOGNAME"].iter().find_map(std::env::var_os);
-    named.and_then(|name| name.into_string().ok()).unwrap_or_else(|| "unknown".into())
+    let by_number = || {
+        let of_us = fs_err::metadata("/proc/self").ok()?;
+        Some(format!("uid {}", std::os::unix::fs::MetadataExt::uid(&of_us)))
+    };
+    let named = named.and_then(|name| name.into_string().ok());
+    named.or_else(by_number).unwrap_or_else(|| "unknown".into())
 }
 
 fn record(args: &Fix, begun: &Begun, ended: &Ended) -> Result<Outcome, Failure> {
     let entries = begun.journal.entries().to_vec();
-    let touched = entries.iter().any(|entry| matches!(entry.event, Event::Intends { .. }));
+    let touched = is_touched(&entries);
     let stopped = if touched { Became::Stopped } else { Became::Untouched };
     let (outcome, says, code) = match ended {
         Ended::With(Became::Fixed, says) => (Became::Fixed, says.clone(), Outcome::Fine),
@@ -477,10 +529,16 @@ fn record(args: &Fix, begun: &Begun, ended: &Ended) -> Result<Outcome, Failure> 
         Became::Stopped => standing(&begun.plan, &entries)
             .into_iter()
             .chain([
-                format!("plimsoll fix --resume --session {short} goes on"),
+                match ended {
+                    Ended::Stale(_) => "plimsoll fix makes a new plan of how things are now".into(),
+                    _ => format!("plimsoll fix --resume --session {short} goes on"),
+                },
                 format!("plimsoll fix --rollback --session {short} takes it back"),
             ])
             .collect(),
+        Became::PartlyRolledBack if is_all_that_can_go(&begun.plan, &entries) => {
+            vec!["what is left no program takes back; the steps say what a person may do".into()]
+        }
         Became::Improved | Became::Unchanged => vec!["plimsoll diagnose tells what is left".into()],
         Became::PartlyRolledBack | Became::Worse => vec![
             format!("plimsoll fix --rollback --session {short} tries again to take it back"),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use fs_err::os::unix::fs::OpenOptionsExt;
 use fs_err::{File, OpenOptions};
-use plimsoll_act::Journal;
+use plimsoll_act::{Journal, Log};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::session::{Entry, Event, Outcome};
 
@@ -121,11 +121,16 @@ impl State {
         }
     }
 
-    /// A new session. A plan is carried out once.
+    /// A new session, or one that ended before its first act. A plan is carried out once.
     pub fn begin(&self, plan: &Plan, clock: fn() -> jiff::Timestamp) -> Result<Begun, Failure> {
         let sessions = self.made("sessions")?;
         let folder = sessions.join(&plan.digest);
         if folder.exists() {
+            let journal = Journal::open(&folder, clock)
+                .map_err(|error| Failure::Unreadable(error.to_string()))?;
+            if !is_touched(journal.entries()) {
+                return Ok(Begun { plan: plan.clone(), folder, journal });
+            }
             let short = plimsoll_report::short(plan);
             return Err(Failure::Usage(format!(
                 "plan {short} was begun already: 'plimsoll fix --resume' goes on, \
@@ -209,6 +214,11 @@ struct End {
     outcome: Outcome,
     /// A step was tried and did not do what it is for.
     failed: bool,
+}
+
+/// Whether anything may have been done.
+pub fn is_touched(entries: &[Entry]) -> bool {
+    entries.iter().any(|entry| matches!(entry.event, Event::Intends { .. }))
 }
 
 fn last_end(entries: &[Entry]) -> Option<End> {

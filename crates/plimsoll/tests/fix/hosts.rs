@@ -50,6 +50,7 @@ pub const ADDRESS: &str =
 pub static REPAIRS: &[Repair] = &[
     Repair {
         id: "trust-bmc",
+        typed: &["worker-1"],
         tree: || {
             named_case(
                 "knowledge/baremetal/bmc-tls-untrusted/tests/cases.md",
@@ -72,6 +73,7 @@ pub static REPAIRS: &[Repair] = &[
     },
     Repair {
         id: "correct-bmc-address",
+        typed: &["worker-1"],
         tree: || {
             named_case(
                 "knowledge/baremetal/bmc-address-wrong/tests/cases.md",
@@ -90,6 +92,7 @@ pub static REPAIRS: &[Repair] = &[
     },
     Repair {
         id: "replace-bmc-secret",
+        typed: &["worker-1"],
         tree: || {
             named_case(
                 "knowledge/baremetal/bmc-auth-failed/tests/cases.md",
