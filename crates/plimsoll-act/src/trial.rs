@@ -21,12 +21,15 @@ use crate::transaction::{Alone, Consent, Ended, Look, Pace, Transaction, World};
 /// More lines than any plan's journal has.
 const MOST_LINES: usize = 500;
 
+/// What is there by that group and name, if anything; or why that cannot be told.
+pub type Object<'a> = dyn Fn(&str, &EntityId) -> Result<Option<Value>, String> + 'a;
+
 /// Why the plan does not hold. `object` finds what is there before it.
 pub fn tried(
     plan: Plan,
     base: &FactBase,
     diagnosis: &Diagnosis,
-    object: &dyn Fn(&str, &EntityId) -> Result<Option<Value>, String>,
+    object: &Object<'_>,
 ) -> Result<(), String> {
     let mut observed = Observed::new();
     for step in &plan.steps {

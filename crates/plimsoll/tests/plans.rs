@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use plimsoll_lab::parse_cases;
 use plimsoll_model::EntityId;
 use plimsoll_model::plan::{Action, Plan, Target};
-use plimsoll_repair::draft;
+use plimsoll_repair::{draft, draft_of};
+use serde_json::json;
 
 use support::{PACK, READER};
 
@@ -131,4 +132,42 @@ fn etcd_is_backed_up_before_the_control_plane_is_rolled_out() {
     };
     assert!(backup(&plan.steps[0]), "{:#?}", plan.steps[0]);
     assert_eq!(plan.steps.iter().filter(|step| backup(step)).count(), 1);
+}
+
+/// A trial that could not fail would graduate anything.
+#[test]
+fn a_repair_that_does_not_hold_fails_its_trial() {
+    const POOLS: &str =
+        include_str!("../../../knowledge/machine-config/pool-paused/tests/cases.md");
+    let cases = parse_cases(POOLS).unwrap();
+    let case = cases.iter().find(|case| plimsoll_lab::trials(&case.expects).next().is_some());
+    let tree = case.unwrap().tree().unwrap();
+    let snapshot = READER.read_tree("must-gather", &tree);
+    let (base, diagnosis) = plimsoll_engine::examine(&PACK, &snapshot, &[], None);
+    let object = |group: &str, entity: &EntityId| plimsoll_lab::object(&tree, group, entity);
+    let none = BTreeMap::new();
+    let plan = || draft_of(&PACK, &base, &diagnosis, "unpause-pool", &none).unwrap();
+    let tried = |plan: Plan| plimsoll_act::tried(plan, &base, &diagnosis, &object);
+    assert_eq!(tried(plan()), Ok(()));
+
+    let absent = plimsoll_act::tried(plan(), &base, &diagnosis, &|_, _| Ok(None)).unwrap_err();
+    assert!(absent.contains("does not exist"), "{absent}");
+    let mut by_hand = plan();
+    by_hand.steps.retain(|step| matches!(step.action, Action::Hand { .. }));
+    assert!(tried(by_hand).unwrap_err().contains("nothing that could be carried out"));
+    let patched = |path: &str| {
+        let mut plan = plan();
+        for step in &mut plan.steps {
+            if let Action::Patch { operations, .. } = &mut step.action {
+                *operations = vec![json!({"op": "add", "path": path, "value": 9})];
+            }
+        }
+        tried(plan).unwrap_err()
+    };
+    assert!(patched("/spec/maxUnavailable").contains("is not a plan's to change"));
+    assert!(patched("/spec/not/there").contains("/spec/not/there"));
+    let unknown = draft_of(&PACK, &base, &diagnosis, "no-such-repair", &none).unwrap_err();
+    assert_eq!(unknown, "no pack has it");
+    let other = draft_of(&PACK, &base, &diagnosis, "mend-metal3", &none).unwrap_err();
+    assert_eq!(other, "no root of this case has it");
 }
