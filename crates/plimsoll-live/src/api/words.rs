@@ -69,6 +69,21 @@ fn credentials(error: &kube::Error) -> Option<&AuthError> {
     }
 }
 
+/// Of the server's long sentence, what is not allowed and where: the same for everything of one kind in one place.
+fn lacking(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once(" cannot ")?;
+    let (verb, rest) = rest.split_once(" resource \"")?;
+    let (resource, rest) = rest.split_once("\" in API group \"")?;
+    let (group, rest) = rest.split_once('"')?;
+    let group = if group.is_empty() { String::new() } else { format!(".{group}") };
+    let place =
+        match rest.split_once("in the namespace \"").and_then(|(_, name)| name.split_once('"')) {
+            Some((name, _)) => format!("in {name}"),
+            None => "in the cluster".into(),
+        };
+    Some(clip(&redact(&format!("cannot {verb} {resource}{group} {place}"))))
+}
+
 /// Why no client could be made. What a plugin wrote stays with it: it may be a credential.
 pub fn own_fault(error: &kube::Error) -> String {
     let plugin = "its credential plugin";
@@ -111,7 +126,10 @@ pub fn answered(code: u16, body: &[u8]) -> Trouble {
     };
     let why = match code {
         401 => "the API does not know the credential (401): it has ended, or belongs to another cluster".into(),
-        403 => format!("no permission: {message}; 'plimsoll capture --rbac' prints the role to grant"),
+        403 => {
+            let lacks = lacking(&status.message).unwrap_or(message);
+            format!("no permission: {lacks}; 'plimsoll capture --rbac' prints the role to grant")
+        }
         404 => "the API has no such thing (404)".into(),
         410 => "the list changed while it was read (410)".into(),
         429 => "the API is overloaded and asks to wait (429)".into(),
@@ -240,6 +258,9 @@ mod tests {
             assert_eq!(trouble.passing, passing, "{chain}");
         }
         assert!(answered(403, b"pods is forbidden").why.contains("--rbac"));
+        let forbidden = br#"{"message": "pods \"etcd-master-0\" is forbidden: User \"few\" cannot get resource \"pods/log\" in API group \"\" in the namespace \"openshift-etcd\""}"#;
+        let why = answered(403, forbidden).why;
+        assert!(why.starts_with("no permission: cannot get pods/log in openshift-etcd; "), "{why}");
         assert!(answered(500, b"etcd").passing && !answered(401, b"").passing);
         let kubelet = br#"{"message": "Get \"https://192.0.2.1:10250/containerLogs/a/b/c?tailLines=9\": dial tcp 192.0.2.1:10250: connect: connection refused"}"#;
         assert_eq!(

@@ -396,7 +396,7 @@ fn go_on(args: &Fix, site: &Site, state: &State) -> Result<Outcome, Failure> {
     let over = match last {
         Some(Became::Fixed) if args.resume => Some("it is fixed: there is nothing to go on with"),
         Some(Became::RolledBack) => Some("it was taken back: 'plimsoll fix' makes a new plan"),
-        _ if args.rollback && !is_touched(begun.journal.entries()) => {
+        _ if args.rollback && begun.journal.entries().is_empty() => {
             Some("nothing was done: there is nothing to take back")
         }
         _ => None,

@@ -1,6 +1,8 @@
 //! The person at the console, or the words that were given in their place.
 
+use std::cell::RefCell;
 use std::io::{BufRead, IsTerminal};
+use std::time::{Duration, Instant};
 
 use plimsoll_act::{BY_HAND, Consent};
 use plimsoll_model::plan::{Action, Step};
@@ -9,14 +11,18 @@ use crate::args::{Fix, Talk};
 use crate::exit;
 use crate::output::note;
 
+/// What was said already is said again after this.
+const AGAIN: Duration = Duration::from_secs(60);
+
 pub struct Console<'a> {
     talk: &'a Talk,
     confirmed: &'a [String],
+    said: RefCell<Option<(String, Instant)>>,
 }
 
 impl<'a> Console<'a> {
     pub fn new(args: &'a Fix) -> Self {
-        Self { talk: &args.talk, confirmed: &args.confirm }
+        Self { talk: &args.talk, confirmed: &args.confirm, said: RefCell::default() }
     }
 
     fn typed(&self, question: &str) -> Option<String> {
@@ -55,7 +61,12 @@ impl Consent for Console<'_> {
     }
 
     fn hears(&self, text: &str) {
+        let mut said = self.said.borrow_mut();
+        if said.as_ref().is_some_and(|(last, at)| last == text && at.elapsed() < AGAIN) {
+            return;
+        }
         note(self.talk, text);
+        *said = Some((text.to_string(), Instant::now()));
     }
 
     fn wants_to_stop(&self) -> bool {

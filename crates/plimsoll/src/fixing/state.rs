@@ -224,6 +224,10 @@ pub fn is_touched(entries: &[Entry]) -> bool {
 fn last_end(entries: &[Entry]) -> Option<End> {
     let failed = entries.iter().any(|entry| matches!(entry.event, Event::Failed { .. }));
     entries.iter().rev().find_map(|entry| match &entry.event {
+        // What was never begun and is taken back was no try.
+        Event::Ended { outcome: Outcome::RolledBack, .. } if !is_touched(entries) => {
+            Some(End { time: entry.time, outcome: Outcome::Untouched, failed })
+        }
         Event::Ended { outcome, .. } => Some(End { time: entry.time, outcome: *outcome, failed }),
         _ => None,
     })
