@@ -50,7 +50,9 @@ impl State {
 
     fn made(&self, below: &str) -> Result<PathBuf, Failure> {
         let folder = self.folder.join(below);
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(unwritable)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|error| {
+            Failure::Unreadable(format!("cannot make {}: {error}", folder.display()))
+        })?;
         Ok(folder)
     }
 
