@@ -88,7 +88,14 @@ fn continued_secrets(lines: &[&str]) -> Vec<bool> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let mut below: Option<usize> = None;
     let mut hidden = Vec::with_capacity(lines.len());
+    // Of a key that was pasted each line is a part of it.
+    let mut is_in_key = false;
     for line in lines {
+        if is_in_key || line.contains("PRIVATE KEY-----") {
+            is_in_key = !line.contains("-----END ");
+            hidden.push(true);
+            continue;
+        }
         let is_item = line.trim_start().starts_with("- ");
         let is_in = |key| depth(line) > key || (is_item && depth(line) == key);
         let deeper = below.is_some_and(|key| line.trim().is_empty() || is_in(key));
