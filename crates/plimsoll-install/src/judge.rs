@@ -199,6 +199,7 @@ impl State {
         self.later.extend(ahead.refusals);
         self.misreadings.extend(misread(&decoded, file, text));
         self.misreadings.extend(misreading::rest(file, text));
+        self.misreadings.extend(misreading::cut(file, text));
         for fault in decoded.errors {
             self.unread.push(file, fault.path);
         }

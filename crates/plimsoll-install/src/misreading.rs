@@ -23,6 +23,8 @@ pub enum Misread {
     },
     /// Two keys of one mapping that differ in case are one field, and the one that is read last wins.
     Key { wins: String, loses: String, other: Place },
+    /// A password without quotes of which YAML takes a part, or all, for a comment, an anchor or a tag.
+    Cut,
     /// What stands behind the end of the first document is not read at all.
     Rest,
 }
@@ -48,6 +50,30 @@ impl Misreading {
         let what = Misread::Scalar { width: written.len(), shown };
         Some(Self { file, path, place, what })
     }
+}
+
+/// Passwords without quotes that do not reach the installer as they are written. A comment begins with a blank; what
+/// else stands behind ` #` was meant to be read. An anchor or a tag has something behind it.
+pub(crate) fn cut(file: File, text: &str) -> Vec<Misreading> {
+    let lines = (1_u32..).zip(text.lines());
+    let found = lines.filter_map(|(line, text)| {
+        let bare = text.trim_start_matches([' ', '-']);
+        let value = bare.strip_prefix("password:")?.strip_prefix(' ')?.trim();
+        let is_plain = !value.starts_with(['"', '\'', '|', '>', '{', '[', '#']);
+        let comment = value.find(" #").map(|at| &value[at + 2..]);
+        let is_cut = comment.is_some_and(|rest| !rest.is_empty() && !rest.starts_with([' ', '#']));
+        let is_alone = value.starts_with(['&', '!']) && value.len() > 1 && !value.contains(' ');
+        let column = text.len() - bare.len() + 1;
+        let place = Place { line, column: u32::try_from(column).unwrap_or(u32::MAX) };
+        let path = "password".to_string();
+        (is_plain && (is_cut || is_alone)).then_some(Misreading {
+            file,
+            path,
+            place,
+            what: Misread::Cut,
+        })
+    });
+    found.collect()
 }
 
 /// The line that ends the first document, where something stands behind it.
@@ -98,6 +124,26 @@ mod tests {
         assert_eq!(line("a: 1\n--- {b: 2}\n"), Some(2));
         for whole in ["---\na: 1\n", "# x\n---\na: |\n  ---\n  b\n", "a: 1\n---\n# end\n", ""] {
             assert_eq!(line(whole), None, "{whole}");
+        }
+    }
+
+    #[test]
+    fn of_a_password_a_part_may_be_something_else() {
+        for text in ["password: abc #def", "  - password: !x", "password: &x", "password: !"] {
+            let places: Vec<Place> = cut(File::Install, text).iter().map(|it| it.place).collect();
+            assert_eq!(places.len(), usize::from(text != "password: !"), "{text}");
+        }
+        for right in [
+            "password: abc # of the lab",
+            "password: 'abc #def'",
+            "password: a#b",
+            "password: &first abc",
+            "password: *first",
+            "password: !!str 123",
+            "passwords: abc #def",
+            "# password: abc #def",
+        ] {
+            assert!(cut(File::Install, right).is_empty(), "{right}");
         }
     }
 

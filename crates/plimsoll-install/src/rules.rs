@@ -234,6 +234,7 @@ static RULES: &[Rule] = &[
     rule("install-hosts-ignored", "Hosts of install-config.yaml beside those of agent-config.yaml", AGENT_HOSTS).since(Release::V4_15),
     rule("boot-mac-not-in-network-config", "bootMACAddress is not in networkConfig", AGENT_HOSTS).since(Release::V4_15),
     rule("network-config-unreadable", "networkConfig is not what nmstate takes", AGENT_HOSTS).since(Release::V4_15),
+    rule("network-config-empty", "A networkConfig that asks for no interface", "staticnetworkconfig/generator.go"),
     rule("network-config-refused-by-nmstate", "What nmstate says of networkConfig", OUTSIDE),
     rule("agent-hosts-too-few", "Fewer hosts than replicas", NMSTATE),
     rule("agent-hosts-too-many", "More hosts than replicas", NMSTATE),

@@ -150,7 +150,11 @@ fn the_corpus_agrees() {
                     continue;
                 };
                 check_form(&judgement, &input, release, name);
-                let counted = |r: &&Refusal| *kind != "install" || r.stage != Stage::Provision;
+                // Where the corpus was made there was no nmstatectl, and that step was left out.
+                let counted = |r: &&Refusal| {
+                    (*kind != "install" || r.stage != Stage::Provision)
+                        && r.rule != "network-config-empty"
+                };
                 let ours: BTreeSet<_> =
                     judgement.refusals.iter().filter(counted).map(said_by_us).collect();
                 verdicts += usize::from(ours.is_empty() == theirs.is_empty());

@@ -6,6 +6,7 @@
 mod secrets;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use base64::Engine as _;
@@ -85,18 +86,25 @@ fn last_at(text: &str) -> Option<usize> {
 fn without_bare_userinfo(text: &str) -> String {
     let is_edge = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | ',' | ';' | '=');
     let words = text.split_inclusive(is_edge).map(|word| match secret_of(word) {
-        Some(at) => format!("[redacted]{}", &word[at..]),
+        Some(secret) => format!("{}[redacted]{}", &word[..secret.start], &word[secret.end..]),
         None => word.into(),
     });
     words.collect()
 }
 
-/// Where `name:password` ends.
-fn secret_of(word: &str) -> Option<usize> {
+/// Where `name:password` stands: at the beginning, or behind a scheme that lost its colon.
+fn secret_of(word: &str) -> Option<Range<usize>> {
     let last = last_at(word)?;
-    let colon = word.find([':', '/']).filter(|colon| word[*colon..].starts_with(':'))?;
+    let is_scheme = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    };
+    let scheme = word.find("//").filter(|at| is_scheme(&word[..*at]));
+    let start = scheme.map_or(0, |at| at + 2);
+    let own = word.get(start..last)?;
+    let colon = own.find([':', '/']).filter(|colon| own[*colon..].starts_with(':'))?;
     let has_host = word[last + 1..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[');
-    (colon > 0 && colon + 1 < last && has_host).then_some(last)
+    (colon > 0 && colon + 1 < own.len() && has_host).then_some(start..last)
 }
 
 /// Printable text of raw bytes: escape sequences and control characters are gone, a tab is a space.
@@ -144,6 +152,7 @@ mod tests {
             ("to http://joe:hunter2/secret@proxy, y", "to http://[redacted]@proxy, y"),
             ("joe:pa@ss@h: https://joe:pa@ss@h:1/x", "[redacted]@h: https://[redacted]@h:1/x"),
             ("parse \"joe_1:hun/ter2@proxy:3128\": no", "parse \"[redacted]@proxy:3128\": no"),
+            ("qemu+ssh//u:pw@h/system", "qemu+ssh//[redacted]@h/system"),
             ("http_proxy=joe:hunter2@proxy x", "http_proxy=[redacted]@proxy x"),
             ("http://token@proxy/x@y", "http://[redacted]@proxy/x@y"),
             ("https://a:2379,https://u:p@b:2379/x", "https://a:2379,https://[redacted]@b:2379/x"),

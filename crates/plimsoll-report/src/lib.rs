@@ -45,6 +45,7 @@ pub use plan::{plan_markdown, plan_text, short};
 pub use session::{outcome, session_markdown, session_text};
 pub use text::{EvidenceShown, TextOptions, text};
 pub use verify::verify_text;
+pub use wrap::wrap;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {

@@ -252,7 +252,11 @@ fn files_that_nobody_should_write() {
                 "{name}: {}",
                 said.chars().take(2000).collect::<String>()
             );
-            assert!(said.contains(says), "{name}: {}", said.chars().take(2000).collect::<String>());
+            let unbroken = said.replace('\n', " ");
+            let shown = said.chars().take(2000).collect::<String>();
+            assert!(unbroken.contains(says), "{name}: {shown}");
+            let is_narrow = answer.err.lines().all(|line| line.chars().count() <= 80);
+            assert!(is_narrow, "{name}: {}", answer.err);
             assert!(!said.contains("panicked"), "{name}");
             assert!(said.len() < 20_000, "{name}: {} bytes", said.len());
         }
@@ -465,4 +469,67 @@ fn a_pull_secret_that_goes_on_at_the_left_edge_hides_no_fix() {
     let place = folder(&[("install-config.yaml", bad.as_bytes())]);
     let answer = check(place.path(), &["install-config.yaml", "--fix", "--yes"]);
     assert!(answer.out.contains("basedomain becomes baseDomain"), "{}{}", answer.out, answer.err);
+}
+
+#[test]
+fn what_nmstate_refuses_the_agents_installer_refuses() {
+    let install = base("agent-ha.install-config.yaml");
+    let agent = base("agent-ha.agent-config.yaml");
+    let (before, rest) = agent.split_once("  networkConfig:\n").unwrap();
+    let (_, after) = rest.split_once("- hostname: master-1\n").unwrap();
+    let with = |config: &str| format!("{before}{config}- hostname: master-1\n{after}");
+    let once = |old: &str, new: &str| agent.replacen(old, new, 1);
+    for (text, verdict, id) in [
+        (agent.clone(), "accept", ""),
+        (with("  networkConfig: {}\n"), "reject", "network-config-empty"),
+        (with("  networkConfig:\n    interfaces: []\n"), "reject", "network-config-empty"),
+        (once("state: up", "state: UP"), "reject", "interface-state-unknown"),
+        (once("next-hop-address:", "next-hop:"), "reject", "network-key-unknown"),
+        (once("    routes:", "    rotues:"), "reject", "network-config-key-unknown"),
+        (once("- ip: 192", "- ip: x192"), "reject", "network-config-unreadable"),
+        (once("      ipv4:", "      ip4:"), "accept", "network-config-unreadable"),
+    ] {
+        let place = folder(&[
+            ("install-config.yaml", install.as_bytes()),
+            ("agent-config.yaml", text.as_bytes()),
+        ]);
+        let answer = json(place.path(), &["."]);
+        assert_eq!(answer["installer_verdict"], verdict, "{id}: {answer:#}");
+        assert_eq!(answer["installer_commands"][0]["verdict"], verdict, "{id}");
+        let told = answer["findings"].as_array().unwrap().iter().any(|it| it["id"] == id);
+        assert_eq!(told, !id.is_empty(), "{id}: {answer:#}");
+    }
+}
+
+/// Text that people paste into the wrong place: in no format, and in no diff.
+#[test]
+fn what_stands_in_the_wrong_place_is_in_no_answer() {
+    let key =
+        "-----BEGIN RSA PRIVATE KEY-----\n    hunter2hunter2\n    -----END RSA PRIVATE KEY-----";
+    let network = "    provisioningNetwork: Disabled\n";
+    let bmc = "        username: admin\n";
+    for (old, new) in [
+        (network, format!("{network}    additionalNTPServers:\n    - ntp://u:hunter2@h\n")),
+        (network, format!("{network}    libvirtURI: qemu+ssh//u:hunter2@h/system\n")),
+        ("  name: ostest\n", format!("  name: |\n    {key}\n")),
+        ("  name: ostest\n", "  # root / hunter2\n  name: ostest\n  memo: hunter2\n".into()),
+        ("sshKey:", "proxy:\n  noProxy: http://u:hunter2@h, b\nsshKey:".into()),
+        (bmc, format!("        hunter2: x\n{bmc}")),
+        (bmc, "        username: [hunter2]\n".into()),
+    ] {
+        assert!(good().contains(old), "{old}");
+        // Something that can be mended stands beside it.
+        let text = good().replacen(old, &new, 1).replacen("baseDomain:", "basedomain:", 1);
+        let place = folder(&[("install-config.yaml", text.as_bytes())]);
+        for format in ["text", "json", "markdown", "html", "junit", "sarif"] {
+            let said = check(place.path(), &["install-config.yaml", "--output", format]);
+            assert!(!said.out.contains("hunter2"), "{new} {format}: {}", said.out);
+            assert!(!said.err.contains("hunter2"), "{new} {format}: {}", said.err);
+        }
+        let answer = json(place.path(), &["install-config.yaml"]);
+        let schema = plimsoll_model::check::Check::json_schema();
+        assert!(jsonschema::is_valid(&schema, &answer), "{new}: {answer:#}");
+        let said = check(place.path(), &["install-config.yaml", "--fix", "--explain"]);
+        assert!(!said.out.contains("hunter2"), "{new}: {}", said.out);
+    }
 }

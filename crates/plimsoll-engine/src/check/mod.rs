@@ -2,6 +2,7 @@
 //! states of the packs that have a `severity`. The same facts, rules and causes as in a diagnosis; a
 //! state that another one has caused is no finding of its own.
 
+mod commands;
 mod facts;
 pub mod fix;
 mod grouped;
@@ -21,8 +22,8 @@ use plimsoll_install::{
     judge_by,
 };
 use plimsoll_model::check::{
-    CHECK_SCHEMA, Check, CheckVerdict, CommandVerdict, Finding, InstallerStage, InstallerVerdict,
-    NotChecked, Origin, Severity, SuppressedFinding,
+    CHECK_SCHEMA, Check, CheckVerdict, Finding, InstallerStage, NotChecked, Origin, Severity,
+    SuppressedFinding,
 };
 use plimsoll_model::{EntityId, Evidence, Snapshot, clip, redact};
 
@@ -32,13 +33,15 @@ use crate::predicate::Truth;
 use crate::rules::{self, Instance, Setting, bound, proof, shared};
 use crate::summary;
 use crate::suppress::Suppression;
+use commands::{asks_nmstate, commands, is_refused_by_nmstate, verdict};
 use facts::{Facts, Reads, Spot, Unseen};
 use meant::Meant;
 pub use page::page;
 pub use words::Words;
 
 const UNKNOWN_KEY: &str = "unknown-key";
-const BY_NMSTATE: &str = "network-config-refused-by-nmstate";
+/// In place of a key that may be a password.
+const MASKED: &str = "…";
 
 /// What the packs know of configs.
 pub struct Knowledge {
@@ -91,10 +94,6 @@ pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadab
     };
     let judgement = judge_by(asked.installer, &input, asked.release, asked.method)?;
     let facts = facts::extract(&judgement, asked);
-    let refuses = |last: Stage| {
-        let mut all = judgement.refusals.iter().filter(|it| facts.vip_of_dns(it).is_none());
-        all.any(|refusal| refusal.stage <= last)
-    };
     let mut findings = refused(knowledge, asked, &judgement, &facts);
     findings.extend(readings::findings(&knowledge.words, asked, &judgement, &facts));
     let mut not_checked = not_asked(&judgement);
@@ -106,6 +105,13 @@ pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadab
         let why = "no config is left to judge, only what the installer made of it".into();
         not_checked = vec![NotChecked { id: "install-config".into(), why }];
     }
+    // What nobody wants to hear of stops the installer all the same.
+    let by_nmstate = asks_nmstate(&judgement)
+        && findings.iter().any(|finding| is_refused_by_nmstate(finding, &facts));
+    let refuses = |last: Stage| {
+        let mut all = judgement.refusals.iter().filter(|it| facts.vip_of_dns(it).is_none());
+        all.any(|refusal| refusal.stage <= last) || (by_nmstate && last >= Stage::AgentHosts)
+    };
     let (findings, suppressed) = accepted(asked, findings);
     let meant = |finding: &Finding| {
         let file = [File::Install, File::Agent];
@@ -128,61 +134,12 @@ pub fn check(knowledge: &Knowledge, asked: &Asked<'_>) -> Result<Check, Unreadab
         files: [asked.install, asked.agent].iter().flatten().map(|f| f.name.into()).collect(),
         verdict: if blocked { CheckVerdict::Blocked } else { CheckVerdict::Ready },
         installer_verdict: verdict(!refuses(Stage::AgentHosts)),
-        installer_commands: commands(asked, &judgement, &refuses, &findings),
+        installer_commands: commands(asked, &judgement, &refuses, by_nmstate, &findings),
         findings,
         suppressed,
         not_checked,
         checked: u64::try_from(checked).unwrap_or(u64::MAX),
     })
-}
-
-fn verdict(accepts: bool) -> InstallerVerdict {
-    if accepts { InstallerVerdict::Accept } else { InstallerVerdict::Reject }
-}
-
-/// `create cluster` looks at more than the commands before it.
-fn commands(
-    asked: &Asked<'_>,
-    judgement: &Judgement,
-    refuses: &dyn Fn(Stage) -> bool,
-    findings: &[Finding],
-) -> Vec<CommandVerdict> {
-    let asks_dns = from_dns(judgement);
-    let said = |command: &str, last: Stage| CommandVerdict {
-        command: command.into(),
-        verdict: verdict(!refuses(last)),
-        unless: asks_dns.clone().filter(|_| refuses(last)),
-    };
-    match asked.method {
-        Method::Ipi => {
-            let mut all = vec![said("create manifests", Stage::Validate)];
-            let install = judgement.config.install.as_ref();
-            // Machines of which the installer knows nothing are installed by hand.
-            if install.is_some_and(|config| config.platform.name() == "baremetal") {
-                all.push(said("create cluster", Stage::Provision));
-            }
-            all
-        }
-        Method::Agent => {
-            let by_nmstate = judgement.not_checked.iter().any(|(rule, _)| *rule == BY_NMSTATE);
-            let is_network = |finding: &Finding| {
-                finding.severity == Severity::Error && finding.path.contains("networkConfig")
-            };
-            let unless = (by_nmstate && findings.iter().any(is_network))
-                .then(|| "nmstatectl, which it runs, refuses a networkConfig".to_string());
-            let told = said("agent create image", Stage::AgentHosts);
-            vec![CommandVerdict { unless: unless.or(told.unless.clone()), ..told }]
-        }
-    }
-}
-
-/// Where VIPs that nobody wrote are all that it refuses: it asks the DNS for them first.
-fn from_dns(judgement: &Judgement) -> Option<String> {
-    let mut missing = judgement.refusals.iter().map(|refusal| refusal.rule);
-    let domain = judgement.config.install.as_ref()?.cluster_domain();
-    missing
-        .all(|rule| rule == "vip-missing")
-        .then(|| format!("its DNS has addresses for api.{domain} and test.apps.{domain}"))
 }
 
 fn stage(stage: Stage) -> InstallerStage {
@@ -208,8 +165,10 @@ fn refused(
         .map(|(file, it)| ((file.name(), it.place.line, it.place.column), it.key.as_str()))
         .collect();
     let told = |refusal: &Refusal, severity, origin| {
+        let secret = secret_key(refusal);
+        let masked = secret.map(|key| masked(refusal, key));
+        let refusal = masked.as_ref().unwrap_or(refusal);
         let file = asked.file_name(refusal.file).to_string();
-        let colon = if refusal.path.is_empty() { "" } else { ": " };
         let words = knowledge.words.about(refusal);
         let words = words.as_ref();
         Finding {
@@ -223,7 +182,7 @@ fn refused(
             column: refusal.column,
             value: refusal.value.as_deref().map(|value| clip(&redact(value))),
             message: words::message(refusal, words.and_then(|words| words.title)),
-            installer_message: Some(format!("{}{colon}{}", refusal.path, sentence(refusal))),
+            installer_message: Some(sentence(refusal)),
             hint: plain_hint(refusal).or_else(|| words.map(|words| words.hint.to_string())),
             why: words.and_then(|words| words.why).map(str::to_string),
             follows: None,
@@ -234,6 +193,7 @@ fn refused(
                 pointer: None,
                 time: None,
                 text: match unknown.get(&(refusal.file.name(), refusal.line, refusal.column)) {
+                    Some(_) if secret.is_some() => MASKED.into(),
                     Some(key) => clip(&redact(key)),
                     None => facts.line_of(refusal.file, refusal.line),
                 },
@@ -271,6 +231,29 @@ fn refused(
     found
 }
 
+/// A key below `bmc` that is like no field may be a password in the wrong place. Fields are words of letters.
+fn secret_key(refusal: &Refusal) -> Option<&str> {
+    let start = refusal.path.to_ascii_lowercase().rfind(".bmc.")? + ".bmc.".len();
+    let key = refusal.path.get(start..)?;
+    let is_word =
+        key.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'-');
+    let is_field = is_word || Meant::of(refusal.file, &refusal.path).is_some();
+    (refusal.rule == UNKNOWN_KEY && !is_field).then_some(key)
+}
+
+fn masked(refusal: &Refusal, key: &str) -> Refusal {
+    Refusal {
+        path: refusal
+            .path
+            .strip_suffix(key)
+            .map(|path| format!("{path}{MASKED}"))
+            .unwrap_or_default(),
+        message: refusal.message.replace(key, MASKED),
+        detail: refusal.detail.replace(key, MASKED),
+        ..refusal.clone()
+    }
+}
+
 /// The installer names the first, and the next one when that is mended.
 fn unknown_keys_behind_the_first(judgement: &Judgement) -> Vec<Refusal> {
     let said = [&judgement.refusals, &judgement.warnings, &judgement.later].into_iter().flatten();
@@ -301,12 +284,14 @@ fn plain_hint(refusal: &Refusal) -> Option<String> {
 }
 
 /// The installer's own words. Where it shows no value there is nothing to take out of them, and
-/// `Password: Required value` only looks as if there were.
+/// `Password: Required value` only looks as if there were. Some name the path themselves.
 fn sentence(refusal: &Refusal) -> String {
-    match refusal.kind {
+    let said = match refusal.kind {
         ErrorType::Required | ErrorType::Forbidden => refusal.message.clone(),
         _ => redact(&refusal.message),
-    }
+    };
+    let has_path = refusal.path.is_empty() || said.starts_with(&refusal.path);
+    if has_path { said } else { format!("{}: {said}", refusal.path) }
 }
 
 fn not_asked(judgement: &Judgement) -> Vec<NotChecked> {
@@ -430,9 +415,9 @@ fn finding(
         line,
         column,
         value: value.map(|value| clip(&redact(&value))),
-        message: summary::fill(&rule.summary, id, Some(entity)),
+        message: redact(&summary::fill(&rule.summary, id, Some(entity))),
         installer_message: None,
-        hint,
+        hint: hint.map(|hint| redact(&hint)),
         why: told.why.clone(),
         follows: None,
         evidence,

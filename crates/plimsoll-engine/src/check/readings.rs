@@ -14,10 +14,12 @@ use super::{Asked, Words};
 pub const ONE_FIELD: &str = "key-in-two-cases";
 pub const UNQUOTED: &str = "unquoted-value";
 const REST: &str = "second-document";
+const CUT: &str = "password-not-quoted";
 
 /// Id and title.
 pub const RULES: &[(&str, &str)] = &[
     (ONE_FIELD, "A key stands twice, in two cases"),
+    (CUT, "A password of which YAML takes a part for something else"),
     (REST, "A second document that nobody reads"),
     (UNQUOTED, "A value without quotes is read as another"),
 ];
@@ -54,6 +56,10 @@ fn finding(it: &Misreading, words: &Words, asked: &Asked<'_>, facts: &Facts) -> 
             );
             // What stands there may be a secret.
             (ONE_FIELD, message, None, wins.clone())
+        }
+        Misread::Cut => {
+            let message = "Without quotes YAML takes a part of this password for something else.";
+            (CUT, message.into(), None, last_key(&it.path).to_string())
         }
         Misread::Rest => {
             let message = "The file ends here for the installer: what follows is not read.";

@@ -21,6 +21,7 @@ pub(super) struct AnyHost<'c> {
     pub interfaces_place: Place,
     pub hints: Option<&'c RootDeviceHints>,
     pub network_config: Option<&'c Node>,
+    pub network_config_place: Place,
     /// Also by a key without a value.
     pub is_configured: bool,
 }
@@ -81,6 +82,7 @@ fn of_agent(host: &AgentHost) -> AnyHost<'_> {
         interfaces_place: host.interfaces_place,
         hints: Some(&host.root_device_hints),
         network_config: host.network_config.as_deref(),
+        network_config_place: host.network_config_place,
         is_configured: host.network_config.is_some() || host.network_config_is_null,
     }
 }
@@ -124,6 +126,7 @@ fn of_install<'c>(host: &'c Host, out: &mut Collector) -> Result<AnyHost<'c>, Ba
         interfaces_place: host.place,
         hints: host.root_device_hints.as_ref(),
         network_config: host.network_config.as_deref(),
+        network_config_place: host.network_config_place,
         is_configured: host.network_config.is_some(),
     })
 }

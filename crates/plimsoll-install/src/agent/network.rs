@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use plimsoll_yaml::{Key, Kind, Node};
+
 use crate::agent::hosts::AnyHost;
 use crate::agent::nmstate;
 use crate::check::NotChecked;
@@ -107,14 +109,16 @@ impl Pool {
 fn check_interfaces(hosts: &[AnyHost<'_>], release: Release, out: &mut Collector) {
     let mut faults = Vec::new();
     let mut first = None;
-    let configured = hosts.iter().filter(|host| host.is_configured);
-    for (i, host) in configured.enumerate() {
-        if let Some(fault) = interfaces_fault(host, i, release) {
+    let configured = hosts.iter().enumerate().filter(|(_, host)| host.is_configured);
+    for (i, (index, host)) in configured.enumerate() {
+        let own =
+            [interfaces_fault(host, i, release), empty_config_fault(host, index, i, out.file)];
+        for fault in own.into_iter().flatten() {
             faults.push(format!("\t* {}\n", fault.text));
             first.get_or_insert(fault);
         }
     }
-    if let Some(InterfacesFault { place, mac, .. }) = first {
+    if let Some(InterfacesFault { rule, path, place, mac, .. }) = first {
         let count = match faults.len() {
             1 => "1 error".to_string(),
             count => format!("{count} errors"),
@@ -123,7 +127,7 @@ fn check_interfaces(hosts: &[AnyHost<'_>], release: Release, out: &mut Collector
             "staticNetwork configuration is not valid: {count} occurred:\n{}\n",
             faults.concat()
         );
-        out.plain("interfaces-not-usable", "hosts", place, text);
+        out.plain(rule, path, place, text);
         if let Some(refusal) = out.refusals.last_mut() {
             refusal.value = mac.map(|mac| quote(&mac));
         }
@@ -131,13 +135,22 @@ fn check_interfaces(hosts: &[AnyHost<'_>], release: Release, out: &mut Collector
 }
 
 struct InterfacesFault {
+    rule: &'static str,
     text: String,
+    path: String,
     place: Place,
     /// The MAC address that is written in another form.
     mac: Option<String>,
 }
 
 fn interfaces_fault(host: &AnyHost<'_>, i: usize, release: Release) -> Option<InterfacesFault> {
+    let fault = |text: String, place: Place, mac: Option<String>| InterfacesFault {
+        rule: "interfaces-not-usable",
+        text,
+        path: "hosts".into(),
+        place,
+        mac,
+    };
     let mut names = HashSet::new();
     let mut macs = HashSet::new();
     let mut doubled = None;
@@ -152,11 +165,36 @@ fn interfaces_fault(host: &AnyHost<'_>, i: usize, release: Release) -> Option<In
                 interface.mac
             );
             let mac = Some(interface.mac.clone());
-            return Some(InterfacesFault { text, place: interface.place, mac });
+            return Some(fault(text, interface.place, mac));
         }
     }
     let text = format!("MACs and Interfaces for host {i} must be unique");
-    doubled.map(|place| InterfacesFault { text, place, mac: None })
+    doubled.map(|place| fault(text, place, None))
+}
+
+/// From a config that asks for no interface nmstate makes no file of NetworkManager, and without one the installer
+/// stops. What else nmstate says of a config is not known here.
+fn empty_config_fault(
+    host: &AnyHost<'_>,
+    index: usize,
+    i: usize,
+    file: File,
+) -> Option<InterfacesFault> {
+    let Kind::Map(entries) = &host.network_config?.kind else { return None };
+    let asks_nothing = |(key, value): &(Key, Node)| {
+        key.name == "interfaces" && matches!(&value.kind, Kind::List(items) if items.is_empty())
+    };
+    let list = if file == File::Agent { "hosts" } else { "platform.baremetal.hosts" };
+    entries.iter().all(asks_nothing).then(|| InterfacesFault {
+        rule: "network-config-empty",
+        text: format!(
+            "failed to validate network yaml for host {i}, nmstate generated an empty \
+             NetworkManager config file content"
+        ),
+        path: format!("{list}[{index}].networkConfig"),
+        place: host.network_config_place,
+        mac: None,
+    })
 }
 
 fn is_colon_mac(text: &str) -> bool {

@@ -17,7 +17,20 @@ use crate::output::{note, print, text_options};
 /// A config that people wrote; more than this is none.
 const LARGEST: u64 = 4 << 20;
 
+/// Of a sentence behind `error: `.
+const WIDTH: usize = 73;
+
 pub fn run(args: &Check) -> Result<Outcome, Failure> {
+    judged(args).map_err(|failure| match failure {
+        Failure::Unreadable(said) => {
+            let lines = said.lines().flat_map(|line| plimsoll_report::wrap(line, WIDTH));
+            Failure::Unreadable(lines.collect::<Vec<_>>().join("\n"))
+        }
+        other => other,
+    })
+}
+
+fn judged(args: &Check) -> Result<Outcome, Failure> {
     if let Some(kind) = args.example {
         print(example(kind))?;
         return Ok(Outcome::Fine);

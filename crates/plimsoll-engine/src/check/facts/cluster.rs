@@ -107,6 +107,17 @@ fn domain(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {
         value: Some(config.base_domain.value.clone()),
     });
     facts.found(id, "reservedDomain", found.into_iter().collect());
+    let name = config.name.value.to_lowercase();
+    let is_doubled = !name.is_empty()
+        && base.strip_prefix(&name).is_some_and(|rest| rest.starts_with('.') && rest.len() > 1);
+    let doubled = is_doubled.then(|| Found {
+        said: config.cluster_domain(),
+        file: File::Install,
+        path: "baseDomain".into(),
+        at: config.base_domain.place,
+        value: Some(config.base_domain.value.clone()),
+    });
+    facts.found(id, "domainDoubled", doubled.into_iter().collect());
 }
 
 fn replicas(config: &InstallConfig, id: &EntityId, facts: &mut Facts) {

@@ -6,7 +6,7 @@ use plimsoll_install::{AgentHost, File, Host, Judgement, Method, Place, Placed, 
 use plimsoll_model::EntityId;
 
 use super::nmstate::{Net, Text};
-use super::{Facts, Found};
+use super::{Facts, Found, is_plain};
 
 pub struct Machine<'c> {
     pub id: EntityId,
@@ -154,8 +154,8 @@ struct Names(BTreeMap<String, usize>);
 
 impl Names {
     fn id(&mut self, facts: &Facts, name: &str, mac: Option<&str>, path: &str) -> EntityId {
-        let mac = mac.filter(|mac| !mac.is_empty());
-        let name = if name.is_empty() { mac.unwrap_or(path) } else { name };
+        let written = [Some(name), mac].into_iter().flatten().find(|name| is_plain(name));
+        let name = written.unwrap_or(path);
         let times = self.0.entry(name.to_string()).or_default();
         *times += 1;
         match *times {

@@ -89,6 +89,12 @@ impl Lines {
 /// Keys whose value is not shown, whatever it is.
 const SECRETS: [&str; 3] = ["password", "pullsecret", "sshkey"];
 
+/// Keys of mappings and texts that people write a password into when they take them for something else.
+const NEAR_SECRETS: [(&str, &[char]); 2] = [("bmc:", &['{', '&', '*', '#']), ("username:", &[])];
+
+/// Of a name in the DNS.
+const LONGEST_NAME: usize = 253;
+
 /// A value goes on for as long as its lines are deeper than its key.
 const MOST_LINES_OF_A_VALUE: u32 = 500;
 
@@ -105,11 +111,23 @@ impl Lines {
         };
         let before = (line.saturating_sub(MOST_LINES_OF_A_VALUE)..line).rev();
         let above = before.filter_map(|number| self.get(number)).find(is_above);
-        match above.and_then(end_of_secret_key).filter(|_| end_of_secret_key(text).is_none()) {
-            Some(_) => "",
-            None => text[..end_of_secret_key(text).unwrap_or(text.len())].trim(),
+        let is_below = above.is_some_and(|above| {
+            end_of_secret_key(above).is_some() || (is_item && end_of_near_secret(above).is_some())
+        });
+        let end = end_of_secret_key(text).or_else(|| end_of_misplaced(text));
+        match end {
+            None if is_below => "",
+            end => text[..end.unwrap_or(text.len())].trim(),
         }
     }
+}
+
+/// Whether a text can be the name of an entity: one line, and nothing of a secret in it.
+pub fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && !name.chars().any(char::is_control)
+        && redact(name) == name
 }
 
 /// Where the key ends, with its colon.
@@ -121,6 +139,24 @@ fn end_of_secret_key(text: &str) -> Option<usize> {
         behind.starts_with(':').then(|| lower.len() - behind.len() + 1)
     });
     ends.min()
+}
+
+/// Where a key ends whose value is not of its type: a list in place of a name, anything in place of a BMC.
+fn end_of_misplaced(text: &str) -> Option<usize> {
+    let (end, fits) = end_of_near_secret(text)?;
+    let value = text[end..].trim_start();
+    let is_scalar_there = !fits.is_empty() && !value.starts_with(fits);
+    (value.starts_with('[') || (is_scalar_there && !value.is_empty())).then_some(end)
+}
+
+/// Where the key ends, and what its value may begin with; nothing where any text may stand.
+fn end_of_near_secret(text: &str) -> Option<(usize, &'static [char])> {
+    let bare = text.trim_start_matches([' ', '-']);
+    let start = text.len() - bare.len();
+    let found = NEAR_SECRETS
+        .iter()
+        .find(|(key, _)| bare.get(..key.len()).is_some_and(|own| own.eq_ignore_ascii_case(key)));
+    found.map(|(key, fits)| (start + key.len(), *fits))
 }
 
 /// Of a list in a sentence.
@@ -157,7 +193,9 @@ pub fn extract(judgement: &Judgement, asked: &Asked<'_>) -> Facts {
         vips::extract(config, judgement, &nets, &hosts, &mut facts);
     }
     names::extract(&hosts, asked.method, &mut facts);
-    wires::extract(&hosts, &nets, asked.method, &mut facts);
+    let baremetal = judgement.config.install.as_ref().and_then(|it| it.platform.baremetal.as_ref());
+    let port = baremetal.map(|baremetal| baremetal.provisioning_interface.value.as_str());
+    wires::extract(&hosts, &nets, asked.method, port, &mut facts);
     unreadable::extract(&hosts, &mut facts);
     keys::extract(&hosts, &mut facts);
     bmc::extract(&hosts, &mut facts);
@@ -180,7 +218,7 @@ impl Facts {
             unknown: BTreeMap::new(),
             install_hosts: Vec::new(),
             agent_hosts: Vec::new(),
-            cluster: name.filter(|name| !name.is_empty()).unwrap_or_else(|| "cluster".into()),
+            cluster: name.filter(|name| is_plain(name)).unwrap_or_else(|| "cluster".into()),
             live: live::Live::default(),
         };
         for (file, unknown) in &judgement.config.unknown_keys {
@@ -235,9 +273,27 @@ impl Facts {
         if text.contains("auths") { String::new() } else { clip(&redact(text)) }
     }
 
+    /// From here on nothing behind this key is shown.
+    fn hide(&mut self, file: File, line: u32, key: &str) {
+        self.unknown.entry((file.name(), line)).or_insert_with(|| key.to_string());
+    }
+
     pub fn spot(&self, id: &EntityId, fact: Option<&str>) -> Option<&Spot> {
         let spots = self.spots.get(id)?;
         fact.and_then(|fact| spots.get(fact)).or_else(|| spots.get("name"))
+    }
+
+    /// What is said of an entity by a fact that is a list.
+    pub fn said(&self, id: &EntityId, fact: &str) -> impl Iterator<Item = &str> {
+        let value = self.base.entities.get(id).and_then(|entity| entity.facts.get(fact));
+        let all = match value {
+            Some(Value::List(all)) => all.as_slice(),
+            _ => &[],
+        };
+        all.iter().filter_map(|one| match one {
+            Value::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
     }
 
     pub fn why_unknown(&self, what: &str) -> String {
@@ -356,6 +412,12 @@ mod tests {
             ("pullSecret: !!binary SECRET\n", 1, "pullSecret:"),
             ("'sshKey' : [SECRET]\n", 1, "'sshKey' :"),
             ("hosts:\n- name: a\n- name: b\n", 3, "- name: b"),
+            ("  bmc: [SECRET]\n", 1, "bmc:"),
+            ("  bmc:\n  - SECRET\n", 2, ""),
+            ("  bmc: SECRET\n", 1, "bmc:"),
+            ("  bmc: &first\n    address: y\n", 1, "bmc: &first"),
+            ("  - username: [SECRET]\n", 1, "- username:"),
+            ("    username: root\n", 1, "username: root"),
         ] {
             assert_eq!(Lines::of(text).without_secrets(line), shown, "{text:?}");
         }

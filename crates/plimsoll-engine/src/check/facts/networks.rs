@@ -35,6 +35,7 @@ pub fn extract(config: &InstallConfig, nets: &Nets, hosts: &[Machine<'_>], facts
     pods(config, hosts, &id, facts);
     if let Some(baremetal) = &config.platform.baremetal {
         provisioning(baremetal, hosts, &id, facts);
+        provisioning_addresses(baremetal, nets, &id, facts);
     }
     let baremetal = config.platform.baremetal.as_ref();
     let unusable = baremetal.map_or(Vec::new(), |baremetal| bootstrap(baremetal, nets));
@@ -269,4 +270,51 @@ fn provisioning(baremetal: &Baremetal, hosts: &[Machine<'_>], id: &EntityId, fac
     // The bootstrap machine serves the control plane, the cluster the others.
     let masters = hosts.iter().filter(|host| host.role == "master").count();
     facts.known(id, "hostsAtOnce", masters.max(hosts.len() - masters));
+}
+
+/// What the installer does not compare of the network that hosts boot from.
+fn provisioning_addresses(baremetal: &Baremetal, nets: &Nets, id: &EntityId, facts: &mut Facts) {
+    let found = |key: &str, said: String, written: &Placed<String>| Found {
+        said,
+        file: File::Install,
+        path: format!("platform.baremetal.{key}"),
+        at: written.place,
+        value: Some(written.value.clone()),
+    };
+    let cidr = baremetal.provisioning_cidr.as_ref();
+    let hidden = cidr.and_then(|cidr| {
+        let overlaps = |network: &&Network| network.overlaps(&cidr.value);
+        let pods = nets.cluster.iter().find(overlaps).map(|it| format!("cluster network {it}"));
+        let services =
+            || nets.service.iter().find(overlaps).map(|it| format!("service network {it}"));
+        Some((cidr, pods.or_else(services)?))
+    });
+    let hidden = hidden.map(|(cidr, by)| Found {
+        said: format!("{} and the {by}", cidr.value),
+        file: File::Install,
+        path: "platform.baremetal.provisioningNetworkCIDR".into(),
+        at: cidr.place,
+        value: Some(cidr.value.to_string()),
+    });
+    facts.found(id, "provisioningHidden", hidden.into_iter().collect());
+    let (cluster, bootstrap) =
+        (&baremetal.cluster_provisioning_ip, &baremetal.bootstrap_provisioning_ip);
+    let address = parse_ip(bootstrap.as_str());
+    let same = address.filter(|address| parse_ip(cluster.as_str()) == Some(*address));
+    // One of the two may be the default.
+    let (key, written) = match bootstrap.written {
+        true => ("bootstrapProvisioningIP", bootstrap),
+        false => ("clusterProvisioningIP", cluster),
+    };
+    let same = same.map(|_| found(key, written.value.clone(), written));
+    facts.found(id, "provisioningIpsSame", same.into_iter().collect());
+    let range = &baremetal.provisioning_dhcp_range;
+    let ends = addresses::range(range.as_str());
+    let edge = cidr.zip(ends).and_then(|(cidr, ends)| {
+        let all = [cidr.value.masked_address(), cidr.value.last_address()];
+        let mut inside = all.into_iter().flatten().filter(|it| addresses::in_range(ends, *it));
+        inside.find_map(|it| Some(format!("{} {it}", addresses::edge(&cidr.value, it)?)))
+    });
+    let edge = edge.map(|said| found("provisioningDHCPRange", said, range));
+    facts.found(id, "dhcpRangeEdge", edge.into_iter().collect());
 }

@@ -8,6 +8,9 @@ use plimsoll_yaml::{Kind, Node};
 
 use super::addresses::subnet;
 
+/// All that nmstate takes, in small letters only.
+pub const STATES: [&str; 5] = ["up", "down", "absent", "unknown", "ignore"];
+
 #[derive(Default)]
 pub struct Net {
     pub links: Vec<Link>,
@@ -67,6 +70,7 @@ impl Address {
 pub struct Bond {
     pub at: Text,
     pub mode: Option<Text>,
+    pub primary: Option<Text>,
     pub ports: Vec<Text>,
 }
 
@@ -77,6 +81,7 @@ pub struct Vlan {
 
 pub struct Route {
     pub is_default: bool,
+    pub destination: Option<Text>,
     pub via: Option<Text>,
     pub interface: Option<Text>,
 }
@@ -181,7 +186,8 @@ fn down(node: &Node, index: usize) -> Option<Text> {
 fn link(node: &Node, index: usize) -> Option<Link> {
     let path = format!("interfaces[{index}]");
     let name = text(node.get("name"), format!("{path}.name"))?;
-    let state = node.text_at(&["state"]).unwrap_or("up");
+    // A word that is no state is told, and nothing else of the interface because of it.
+    let state = node.text_at(&["state"]).filter(|state| STATES.contains(state)).unwrap_or("up");
     let kind = node.text_at(&["type"]).unwrap_or_default().to_string();
     if state == "absent" {
         return None;
@@ -234,6 +240,10 @@ fn link(node: &Node, index: usize) -> Option<Link> {
                 path: format!("{path}.link-aggregation"),
             },
             mode: text(bond.get("mode"), format!("{path}.link-aggregation.mode")),
+            primary: text(
+                bond.at(&["options", "primary"]),
+                format!("{path}.link-aggregation.options.primary"),
+            ),
             ports: bond_ports(bond, &format!("{path}.link-aggregation")),
         }),
         vlan: node.get("vlan").map(|vlan| Vlan {
@@ -276,9 +286,10 @@ fn route(node: &Node, index: usize) -> Option<Route> {
         return None;
     }
     let path = format!("routes.config[{index}]");
-    let destination = node.get("destination").and_then(shown).unwrap_or_default();
-    let network = Network::parse(&destination);
+    let destination = text(node.get("destination"), format!("{path}.destination"));
+    let network = destination.as_ref().and_then(|text| Network::parse(&text.value));
     Some(Route {
+        destination,
         is_default: network.is_some_and(|network| network.prefix() == 0),
         via: text(node.get("next-hop-address"), format!("{path}.next-hop-address")),
         interface: text(node.get("next-hop-interface"), format!("{path}.next-hop-interface")),

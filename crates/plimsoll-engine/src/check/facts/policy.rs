@@ -24,6 +24,7 @@ pub fn extract(
     facts.found(&id, "disksByLetter", disks_by_letter(hosts));
     facts.found(&id, "disksSmall", small_disks(hosts));
     facts.found(&id, "wwnsOdd", odd_wwns(hosts));
+    facts.found(&id, "hctlsOdd", odd_hctls(hosts));
     facts.found(&id, "mastersBeyond", masters_beyond(config, hosts));
     let open = bmc::in_the_open(hosts).map(|(host, at, path)| Found {
         said: host.id.name.clone(),
@@ -153,6 +154,26 @@ fn small_disks(hosts: &[Machine<'_>]) -> Vec<Found> {
                 at: least.place,
                 value: Some(least.value.to_string()),
             })
+        })
+        .collect()
+}
+
+/// Host, channel, target and LUN.
+fn odd_hctls(hosts: &[Machine<'_>]) -> Vec<Found> {
+    let is_odd = |text: &str| {
+        let parts: Vec<&str> = text.split(':').collect();
+        !text.is_empty()
+            && (parts.len() != 4 || parts.iter().any(|part| part.parse::<u64>().is_err()))
+    };
+    let hinted = hosts.iter().filter_map(|host| Some((host, host.hints()?)));
+    hinted
+        .filter(|(_, (hints, ..))| is_odd(hints.hctl.as_str()))
+        .map(|(host, (hints, file, path))| Found {
+            said: format!("{} ({})", host.id.name, hints.hctl.value),
+            file,
+            path: format!("{path}.rootDeviceHints.hctl"),
+            at: hints.hctl.place,
+            value: Some(hints.hctl.value.clone()),
         })
         .collect()
 }

@@ -7,7 +7,7 @@ use plimsoll_yaml::{Key, Kind, Node};
 
 use super::hosts::Machine;
 use super::keys::{self, has_unknown};
-use super::nmstate::Text;
+use super::nmstate::{STATES, Text};
 use super::{Facts, Found};
 
 /// Of a `NetworkState`, which takes no other. The last three are those of a policy.
@@ -70,11 +70,15 @@ pub fn extract(hosts: &[Machine<'_>], facts: &mut Facts) {
     for host in hosts {
         let faults = network_config(host).map(|node| Faults::of(node, host.network_place()));
         let faults = faults.unwrap_or_default();
+        if let Some((_, file, _)) = &host.net {
+            faults.hidden.iter().for_each(|(line, key)| facts.hide(*file, *line, key));
+        }
         let found = |list: Vec<(String, Text)>| -> Vec<Found> {
             list.into_iter().map(|(said, text)| host.at(said, &text)).collect()
         };
         facts.found(&host.id, "networkUnreadable", found(faults.unreadable));
         facts.found(&host.id, "interfaceTypesUnknown", found(faults.kinds));
+        facts.found(&host.id, "interfaceStatesUnknown", found(faults.states));
         facts.found(&host.id, "networkKeysUnknown", found(faults.keys));
     }
 }
@@ -90,7 +94,10 @@ pub fn network_config<'m>(host: &'m Machine<'_>) -> Option<&'m Node> {
 struct Faults {
     unreadable: Vec<(String, Text)>,
     kinds: Vec<(String, Text)>,
+    states: Vec<(String, Text)>,
     keys: Vec<(String, Text)>,
+    /// Lines of which nothing behind a key is shown.
+    hidden: Vec<(u32, String)>,
 }
 
 impl Faults {
@@ -161,6 +168,11 @@ impl Faults {
         {
             self.kinds.push((format!("{} of {name}", kind.value), kind));
         }
+        if let Some(state) = node.get("state").and_then(|it| text(it, format!("{path}.state")))
+            && !STATES.contains(&state.value.as_str())
+        {
+            self.states.push((format!("{} of {name}", state.value), state));
+        }
         let is_read = keys::is_read(node);
         for family in ["ipv4", "ipv6"] {
             for (index, item) in items(node.at(&[family, "address"])) {
@@ -182,8 +194,9 @@ impl Faults {
                 let said = format!("{below} is {} and no {wanted}", value.kind_name());
                 let path = if path.is_empty() { below } else { format!("{path}.{below}") };
                 let at = place_of_key(key, value);
-                let value = text_of(value).unwrap_or_default();
-                self.unreadable.push((said, Text { value, at, path }));
+                // Nobody knows what stands in place of a list.
+                self.hidden.push((at.line, (*key.name).to_string()));
+                self.unreadable.push((said, Text { value: String::new(), at, path }));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The virtual addresses, and who else has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use plimsoll_install::{Baremetal, File, InstallConfig, Judgement, Placed, parse_ip};
@@ -8,6 +8,7 @@ use plimsoll_model::EntityId;
 
 use super::addresses::{self, Nets};
 use super::hosts::Machine;
+use super::nmstate::Text;
 use super::{Facts, shortened};
 use plimsoll_install::BmcAddress;
 
@@ -30,6 +31,7 @@ pub fn extract(
     facts.set(&id, "ingressVIPs", ingress, File::Install, path, place, None);
     let owners = owners(baremetal, judgement, hosts);
     let gateways = gateways(baremetal, hosts);
+    let usual = usual_gateways(hosts);
     let range = addresses::range(baremetal.provisioning_dhcp_range.as_str());
     let mut uses: BTreeMap<IpAddr, Vec<&str>> = BTreeMap::new();
     for (vip, usage, path) in written(baremetal) {
@@ -60,6 +62,7 @@ pub fn extract(
             "gatewayOf",
             shortened(gateways.get(&address).cloned().unwrap_or_default()),
         );
+        blame(&id, vip, address, &path, hosts, &usual, facts);
         let network = nets.machine_of(address);
         let edge = network.and_then(|network| addresses::edge(network, address));
         facts.known(&id, "edge", edge.unwrap_or_default());
@@ -141,4 +144,46 @@ fn gateways(baremetal: &Baremetal, hosts: &[Machine<'_>]) -> BTreeMap<IpAddr, Ve
         gateways.entry(address).or_default().push("the bootstrap machine".into());
     }
     gateways
+}
+
+/// By family, the gateway of more than half of the hosts that have one.
+fn usual_gateways(hosts: &[Machine<'_>]) -> BTreeMap<bool, IpAddr> {
+    let mut hosts_of: BTreeMap<(bool, IpAddr), usize> = BTreeMap::new();
+    let mut all: BTreeMap<bool, usize> = BTreeMap::new();
+    for net in hosts.iter().filter_map(|host| host.net()) {
+        let vias = net.routes.iter().filter(|route| route.is_default);
+        let vias = vias.filter_map(|route| parse_ip(&route.via.as_ref()?.value));
+        for address in vias.collect::<BTreeSet<IpAddr>>() {
+            *hosts_of.entry((address.is_ipv4(), address)).or_default() += 1;
+            *all.entry(address.is_ipv4()).or_default() += 1;
+        }
+    }
+    let most = hosts_of.into_iter().filter(|((v4, _), count)| count * 2 > all[v4]);
+    most.map(|(key, _)| key).collect()
+}
+
+/// Whether the VIP or a gateway is the odd one: most hosts leave over another address.
+fn blame(
+    id: &EntityId,
+    vip: &Placed<String>,
+    address: IpAddr,
+    path: &str,
+    hosts: &[Machine<'_>],
+    usual: &BTreeMap<bool, IpAddr>,
+    facts: &mut Facts,
+) {
+    let usual = usual.get(&address.is_ipv4()).filter(|usual| **usual != address);
+    let is_it = |via: &&Text| parse_ip(&via.value) == Some(address);
+    let odd = usual.and_then(|_| {
+        hosts.iter().find_map(|host| {
+            let mut vias = host.net()?.routes.iter().filter_map(|route| route.via.as_ref());
+            Some(host.at(String::new(), vias.find(is_it)?))
+        })
+    });
+    let usual = usual.filter(|_| odd.is_some()).map(IpAddr::to_string).unwrap_or_default();
+    let (file, path, at) = match odd {
+        Some(found) => (found.file, found.path, found.at),
+        None => (File::Install, path.to_string(), vip.place),
+    };
+    facts.set(id, "gatewayUsual", usual, file, &path, at, Some(vip.value.clone()));
 }

@@ -26,7 +26,14 @@ const MOST_MTU: i64 = 9216;
 /// Of one host, each compared with each.
 const MOST_ADDRESSES: usize = 64;
 
-pub fn extract(hosts: &[Machine<'_>], nets: &Nets, method: Method, facts: &mut Facts) {
+/// `port` is provisioningNetworkInterface.
+pub fn extract(
+    hosts: &[Machine<'_>],
+    nets: &Nets,
+    method: Method,
+    port: Option<&str>,
+    facts: &mut Facts,
+) {
     let across = Across::of(hosts);
     let mut first_owner: BTreeMap<IpAddr, &str> = BTreeMap::new();
     for host in hosts {
@@ -39,6 +46,10 @@ pub fn extract(hosts: &[Machine<'_>], nets: &Nets, method: Method, facts: &mut F
         let down = net.down.iter().map(|text| host.at(text.value.clone(), text)).collect();
         facts.found(id, "interfacesDown", down);
         facts.found(id, "macContradicts", mac_contradicts(host, net));
+        facts.found(id, "macsUnreadable", macs_unreadable(host, net));
+        facts.found(id, "destinationsBare", destinations_bare(host, net));
+        facts.found(id, "provisioningPortShared", provisioning_port_shared(host, net, nets, port));
+        facts.found(id, "dnsLoopback", dns_on_loopback(host, net));
         facts.found(id, "bootMacUnconfigured", boot_mac_unconfigured(host, net));
         facts.found(id, "gatewaysOffLink", off_link(host, net));
         facts.found(id, "nextHopsUnknown", next_hops_unknown(host, net));
@@ -169,6 +180,47 @@ fn mac_contradicts(host: &Machine<'_>, net: &Net) -> Vec<Found> {
         }
     }
     found
+}
+
+/// Words that NetworkManager takes in place of a MAC address.
+const MAC_WORDS: [&str; 5] = ["permanent", "preserve", "random", "stable", "stable-ssid"];
+
+/// What is no MAC address of an Ethernet. nmstate hands on any text.
+fn macs_unreadable(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    let is_ethernet = |link: &&Link| {
+        matches!(link.kind.as_str(), "ethernet" | "bond" | "linux-bridge" | "vlan" | "")
+    };
+    let macs =
+        net.links.iter().filter(is_ethernet).filter_map(|link| Some((link, link.mac.as_ref()?)));
+    let is_word = |mac: &str| MAC_WORDS.iter().any(|word| word.eq_ignore_ascii_case(mac));
+    let wrong = macs.filter(|(_, mac)| mac_of(&mac.value).is_none() && !is_word(&mac.value));
+    wrong.map(|(link, mac)| host.at(format!("{} of {}", mac.value, link.name.value), mac)).collect()
+}
+
+/// `0.0.0.0` alone is one address, and `0.0.0.0/0` is everything.
+fn destinations_bare(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    let all = net.routes.iter().filter_map(|route| route.destination.as_ref());
+    let bare = all.filter(|to| parse_ip(&to.value).is_some_and(|address| address.is_unspecified()));
+    bare.map(|to| host.at(to.value.clone(), to)).collect()
+}
+
+/// The port that hosts boot from, where it has an address of the machine network.
+fn provisioning_port_shared(
+    host: &Machine<'_>,
+    net: &Net,
+    nets: &Nets,
+    port: Option<&str>,
+) -> Vec<Found> {
+    let links = net.links.iter().filter(|link| Some(link.name.value.as_str()) == port);
+    let own = links.flat_map(|link| &link.addresses);
+    let shared = own.filter(|own| nets.in_machine(own.ip) == Some(true));
+    shared.map(|own| host.at(own.at.value.clone(), &own.at)).collect()
+}
+
+/// Nothing answers there for a node.
+fn dns_on_loopback(host: &Machine<'_>, net: &Net) -> Vec<Found> {
+    let is_loopback = |text: &&Text| parse_ip(&text.value).is_some_and(|ip| ip.is_loopback());
+    net.dns.iter().filter(is_loopback).map(|text| host.at(text.value.clone(), text)).collect()
 }
 
 /// The MAC address that the machine is known by, where its network config names those of other ports only.
@@ -312,17 +364,50 @@ fn hidden(host: &Machine<'_>, net: &Net, nets: &Nets) -> Vec<Found> {
     found
 }
 
+/// Ports that are described, and then have no address, are no part of another and no way out.
+fn idle(net: &Net) -> Vec<&str> {
+    let mut used: BTreeSet<&str> = BTreeSet::new();
+    for link in &net.links {
+        used.extend(link.ports.iter().map(String::as_str));
+        used.extend(link.bond.iter().flat_map(|bond| &bond.ports).map(|it| it.value.as_str()));
+        used.extend(link.vlan.iter().filter_map(|vlan| Some(vlan.base.as_ref()?.value.as_str())));
+    }
+    used.extend(
+        net.routes.iter().filter_map(|route| Some(route.interface.as_ref()?.value.as_str())),
+    );
+    let has_nothing = |link: &&Link| {
+        matches!(link.kind.as_str(), "ethernet" | "")
+            && link.addresses.is_empty()
+            && (!link.is_dynamic || link.is_silent)
+            && !used.contains(link.name.value.as_str())
+    };
+    net.links.iter().filter(has_nothing).map(|link| link.name.value.as_str()).collect()
+}
+
+/// One letter too many, too few or wrong. Another digit is another port.
+fn is_slip(written: &str, meant: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (written.chars().collect(), meant.chars().collect());
+    let same = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    match (&a[same..], &b[same..]) {
+        ([x, a @ ..], [y, b @ ..]) if a == b => !(x.is_ascii_digit() && y.is_ascii_digit()),
+        ([_, a @ ..], b) | (b, [_, a @ ..]) => a == b,
+        _ => false,
+    }
+}
+
 /// Bonds, VLANs and their MTUs.
 fn links(host: &Machine<'_>, net: &Net, facts: &mut Facts) {
     let id = &host.id;
     let by_name: BTreeMap<&str, &Link> =
         net.links.iter().map(|link| (link.name.value.as_str(), link)).collect();
+    let idle = idle(net);
     let known = |name: &str| by_name.contains_key(name) || is_listed(host, name);
     let mut small = Vec::new();
     let mut large = Vec::new();
     let mut above_base = Vec::new();
     let mut portless = Vec::new();
     let mut ports_unknown = Vec::new();
+    let mut primaries = Vec::new();
     let mut modes = Vec::new();
     let mut bases_unknown = Vec::new();
     let mut vlan_ids = Vec::new();
@@ -349,12 +434,20 @@ fn links(host: &Machine<'_>, net: &Net, facts: &mut Facts) {
             if bond.ports.is_empty() {
                 portless.push(host.at(name.clone(), &bond.at));
             }
-            // Where no port is described, those of the machine are meant.
+            // nmstate takes a port that is not described for one of the machine. Where a port beside it is described,
+            // and an interface of nearly its name is there for nothing, that one is meant.
             let (there, lacking): (Vec<_>, Vec<_>) =
                 bond.ports.iter().partition(|port| known(&port.value));
-            if !there.is_empty() {
-                let said = |port: &str| format!("{port} of {name}");
-                ports_unknown.extend(lacking.iter().map(|it| host.at(said(&it.value), it)));
+            for port in lacking.into_iter().filter(|_| !there.is_empty()) {
+                let meant = idle.iter().find(|other| is_slip(&port.value, other));
+                let said = |meant| format!("{} of {name} (is {meant} meant?)", port.value);
+                ports_unknown.extend(meant.map(|meant| host.at(said(meant), port)));
+            }
+            if let Some(primary) = &bond.primary
+                && !bond.ports.is_empty()
+                && !bond.ports.iter().any(|port| port.value == primary.value)
+            {
+                primaries.push(host.at(format!("{} of {name}", primary.value), primary));
             }
             if let Some(mode) = &bond.mode
                 && !BOND_MODES.contains(&mode.value.as_str())
@@ -380,6 +473,7 @@ fn links(host: &Machine<'_>, net: &Net, facts: &mut Facts) {
         ("mtusAboveBase", above_base),
         ("bondsWithoutPorts", portless),
         ("bondPortsUnknown", ports_unknown),
+        ("bondPrimariesUnknown", primaries),
         ("bondModesUnknown", modes),
         ("vlanBasesUnknown", bases_unknown),
         ("vlanIdsOutside", vlan_ids),

@@ -7,6 +7,7 @@ use std::ops::Range;
 use plimsoll_model::redact::{printable, redact};
 
 use super::source::{Edit, apply};
+use super::words::{is_of_a_file, without_loose_talk};
 
 const CONTEXT: usize = 3;
 
@@ -65,22 +66,45 @@ fn write_hunk(out: &mut String, lines: Lines<'_>, hunk: &[Change<'_>], shift: is
 
 fn context(out: &mut String, (lines, hidden): Lines<'_>, range: Range<usize>) {
     for at in range {
-        let line = if hidden[at] { "[redacted]".to_string() } else { shown(lines[at]) };
+        let line = match lines[at] {
+            _ if hidden[at] => "[redacted]".to_string(),
+            line if key_of(line).is_some_and(|key| !is_of_a_file(key)) => key_alone(line),
+            line => shown(line),
+        };
         let _ = writeln!(out, " {line}");
     }
 }
 
-/// Lines that go on with the value of a secret on a line above.
+/// The key of a line, where it has one.
+fn key_of(line: &str) -> Option<&str> {
+    let bare = line.trim_start_matches([' ', '-']).trim_end_matches(['\r', '\n']);
+    let end = bare.find(": ").or_else(|| bare.strip_suffix(':').map(str::len))?;
+    let key = bare[..end].trim().trim_matches(['"', '\'']);
+    (!key.is_empty() && !bare.starts_with('#')).then_some(key)
+}
+
+/// Lines that go on with the value of a secret on a line above, or with that of a key that no field has.
 fn continued_secrets(lines: &[&str]) -> Vec<bool> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let mut below: Option<usize> = None;
     let mut hidden = Vec::with_capacity(lines.len());
+    // Of a key that was pasted each line is a part of it.
+    let mut is_in_key = false;
     for line in lines {
-        let deeper = below.is_some_and(|key| line.trim().is_empty() || depth(line) > key);
+        if is_in_key || line.contains("PRIVATE KEY-----") {
+            is_in_key = !line.contains("-----END ");
+            hidden.push(true);
+            continue;
+        }
+        let is_item = line.trim_start().starts_with("- ");
+        let is_in = |key| depth(line) > key || (is_item && depth(line) == key);
+        let deeper = below.is_some_and(|key| line.trim().is_empty() || is_in(key));
         hidden.push(deeper);
         if !deeper {
             let key = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
-            let secret = ["password", "pullsecret", "passphrase"].iter().any(|s| key.contains(s));
+            let unknown = key_of(line).is_some_and(|key| !is_of_a_file(key));
+            let secret =
+                unknown || ["password", "pullsecret", "passphrase"].iter().any(|s| key.contains(s));
             below = secret.then(|| line.len() - line.trim_start_matches([' ', '-']).len());
         }
     }
@@ -89,7 +113,7 @@ fn continued_secrets(lines: &[&str]) -> Vec<bool> {
 
 fn shown(line: &str) -> String {
     let line = printable(line.trim_end_matches(['\r', '\n']).as_bytes());
-    if line.contains("auths") { key_alone(&line) } else { redact(&line) }
+    if line.contains("auths") { key_alone(&line) } else { redact(&without_loose_talk(&line)) }
 }
 
 fn is_secret(line: &str) -> bool {
@@ -181,12 +205,22 @@ mod tests {
 
     #[test]
     fn an_insertion_takes_nothing_away() {
-        let text = "a: 1\nb: 2\n";
-        let at_end = Edit { at: 4..4, with: "\nc: 3".into() };
+        let text = "ip: 1\nid: 2\n";
+        let at_end = Edit { at: 5..5, with: "\nc: 3".into() };
         assert_eq!(
             diff(text, &[at_end], "x", "y"),
-            "--- x\n+++ y\n@@ -1,2 +1,3 @@\n a: 1\n+c: 3\n b: 2\n"
+            "--- x\n+++ y\n@@ -1,2 +1,3 @@\n ip: 1\n+c: 3\n id: 2\n"
         );
+    }
+
+    #[test]
+    fn of_what_stands_around_only_known_keys_have_values() {
+        let text = "# login: root/hunter2\nname: a # of the lab\ncolour: hunter2\nmemo:\n- hunter2\nx: 1\n";
+        let shown = diff(text, &[edit(text, "of the lab", "of us")], "x", "y");
+        assert!(!shown.contains("hunter2"), "{shown}");
+        let expected = " # …\n-name: a # of the lab\n+name: a # of us\n colour: [redacted]\n \
+                        memo: [redacted]\n [redacted]\n";
+        assert!(shown.ends_with(expected), "{shown}");
     }
 
     #[test]

@@ -9,10 +9,12 @@ mod quotes;
 mod source;
 mod values;
 mod walk;
+mod words;
 
 use std::collections::BTreeSet;
 
 use plimsoll_install::{File, Input, Method, Refusal, Release, Stage, judge};
+use plimsoll_model::redact;
 
 pub use diff::diff;
 pub use source::Edit;
@@ -25,7 +27,7 @@ pub struct Fix {
     pub id: &'static str,
     pub file: File,
     pub line: u32,
-    /// For people: what becomes what.
+    /// For people: what becomes what. Never a secret.
     pub what: String,
     pub edits: Vec<Edit>,
 }
@@ -56,7 +58,11 @@ pub fn fixes(
         }
     }
     fixes.retain(|fix| wanted(fix.id));
-    harmless(input, release, method, fixes)
+    let mut fixes = harmless(input, release, method, fixes);
+    for fix in &mut fixes {
+        fix.what = redact(&fix.what);
+    }
+    fixes
 }
 
 /// A text with edits of it; nothing else changes.
