@@ -144,6 +144,8 @@ impl Answer {
                 format!("{} {}", text("id"), text("entity"))
             })
             .collect();
+        // The resolvers of these tests are on this machine.
+        found.retain(|one| !one.starts_with("dns-server-is-loopback"));
         found.sort();
         found
     }
