@@ -2,7 +2,7 @@
 //! number within a small network stays.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
 
@@ -55,11 +55,29 @@ fn compiled(pattern: &str) -> Regex {
 pub struct Addresses {
     key: hmac::Key,
     known: RefCell<HashMap<(IpAddr, u8), IpAddr>>,
+    cards: RefCell<BTreeMap<String, String>>,
 }
 
 impl Addresses {
     pub fn new(key: Key) -> Self {
-        Self { key: hmac::Key::new(hmac::HMAC_SHA256, &key), known: RefCell::default() }
+        Self {
+            key: hmac::Key::new(hmac::HMAC_SHA256, &key),
+            known: RefCell::default(),
+            cards: RefCell::default(),
+        }
+    }
+
+    pub fn replaced_so_far(&self) -> BTreeMap<String, String> {
+        let written = |address: &IpAddr, length: u8| match (address, length) {
+            (IpAddr::V4(_), 32) | (IpAddr::V6(_), 128) => address.to_string(),
+            _ => format!("{address}/{length}"),
+        };
+        let mut all = self.cards.borrow().clone();
+        for ((own, length), other) in self.known.borrow().iter().filter(|((own, _), is)| own != *is)
+        {
+            all.insert(written(own, *length), written(other, *length));
+        }
+        all
     }
 
     pub fn replaced(&self, text: &[u8]) -> Option<Vec<u8>> {
@@ -193,9 +211,12 @@ impl Addresses {
 
     /// The maker of a card stays, its number does not.
     fn mac(&self, mac: &str) -> String {
-        let hash = self.hash(mac.to_ascii_lowercase().replace('-', ":").as_bytes());
+        let written = mac.to_ascii_lowercase().replace('-', ":");
+        let hash = self.hash(written.as_bytes());
         let mark = &mac[2..3];
         let own: Vec<String> = hash[..3].iter().map(|byte| format!("{byte:02x}")).collect();
+        let other = format!("{}:{}", &written[..8], own.join(":"));
+        self.cards.borrow_mut().insert(written, other);
         format!("{}{mark}{}", &mac[..8], own.join(mark))
     }
 

@@ -50,6 +50,7 @@ impl Disguise {
         let domains = domains.chain(names.domains.iter().map(String::as_str));
         name_all(&mut all, domains.flat_map(domain_words).collect(), "site.example");
         name_all(&mut all, names.infrastructures.clone(), "cluster-");
+        name_all(&mut all, cluster_names(names), "cluster-");
         let replaced: Vec<(String, String)> = all.into_iter().collect();
         let words = match replaced.is_empty() {
             true => None,
@@ -61,6 +62,11 @@ impl Disguise {
             ),
         };
         Ok(Self { words, replaced, addresses: Addresses::new(key) })
+    }
+
+    /// What was replaced by which address so far.
+    pub fn addresses(&self) -> BTreeMap<String, String> {
+        self.addresses.replaced_so_far()
     }
 
     /// What is called how, to be kept by whom it belongs to.
@@ -151,6 +157,18 @@ fn parts(host: &str) -> Option<(&str, &str)> {
     (!is_address).then(|| host.split_once('.').unwrap_or((host, "")))
 }
 
+/// What a cluster is called alone, as in the name of its virtual router: the first word of its domain, and
+/// what stands before the five random letters of its infrastructure.
+fn cluster_names(names: &Names) -> BTreeSet<String> {
+    let of_domains = names.domains.iter().filter_map(|domain| domain.split('.').next());
+    let random = |end: &str| end.len() == 5 && end.bytes().all(|b| b.is_ascii_alphanumeric());
+    let of_infrastructures = names.infrastructures.iter().filter_map(|name| {
+        name.rsplit_once('-').filter(|(_, end)| random(end)).map(|(name, _)| name)
+    });
+    let all = of_domains.chain(of_infrastructures).filter(|name| is_telling(name));
+    all.map(str::to_ascii_lowercase).collect()
+}
+
 /// Words of Kubernetes and OpenShift: names of fields, kinds and parts, and what is read in logs.
 static WORDS: LazyLock<BTreeSet<&str>> =
     LazyLock::new(|| include_str!("words.txt").split_whitespace().collect());
@@ -215,6 +233,42 @@ mod tests {
             String::from_utf8(said).unwrap(),
             "host-102: host-101 is up; status: {worker: 42}, kubelet on titanic, db"
         );
+    }
+
+    #[test]
+    fn a_cluster_is_not_known_by_its_name_alone_unless_that_is_a_word() {
+        let site = |domain: &str, infrastructure: &str| {
+            let names = Names {
+                domains: BTreeSet::from([domain.into()]),
+                infrastructures: BTreeSet::from([infrastructure.into()]),
+                ..Names::default()
+            };
+            Disguise::new(&names, [7; 16], &BTreeMap::new()).unwrap()
+        };
+        let text = b"ostest_API_0 ostest-x7k2p-worker-0 name: ostest, api.ostest.corp.test ostests";
+        assert_eq!(
+            String::from_utf8_lossy(&site("ostest.corp.test", "ostest-x7k2p").text(text)),
+            "cluster-102_API_0 cluster-101-worker-0 name: cluster-102, api.site-102.example ostests"
+        );
+        let plain = b"openshift-release-dev/ocp-release";
+        assert_eq!(&*site("ocp.corp.test", "ocp-x7k2p").text(plain), plain);
+    }
+
+    #[test]
+    fn its_owner_can_find_every_address_again() {
+        let site = site();
+        let text =
+            "192.168.111.20 10.128.0.5 52:54:00:aa:bb:cc fd2e:6f44:5dd8::14 192.168.111.0/24";
+        let other = String::from_utf8(site.text(text.as_bytes()).into_owned()).unwrap();
+        let known = site.addresses();
+        let own: Vec<&str> = known.keys().map(String::as_str).collect();
+        assert_eq!(
+            own,
+            ["192.168.111.0/24", "192.168.111.20", "52:54:00:aa:bb:cc", "fd2e:6f44:5dd8::14"]
+        );
+        for (own, instead) in &known {
+            assert!(text.contains(own) && other.contains(instead.as_str()), "{own} {instead}");
+        }
     }
 
     #[test]

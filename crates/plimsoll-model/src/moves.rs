@@ -1,6 +1,6 @@
 //! What is different between two diagnoses of one cluster: `plimsoll.moves/v1`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,9 @@ pub struct Moves {
     /// Why nothing new could be seen; what was known before stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blind: Option<String>,
+    /// What could not be read this time; what is out of sight for that is kept as it was, and not told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// Sorted by root.
     pub roots: Vec<RootMove>,
     /// Sorted by state.
@@ -52,54 +55,93 @@ pub struct StateMove {
     pub now: Option<Status>,
 }
 
-impl Moves {
-    pub fn between(before: &Diagnosis, now: &Diagnosis) -> Self {
-        let roots = |diagnosis: &Diagnosis| -> BTreeMap<StateRef, Confidence> {
-            diagnosis.roots.iter().map(|root| (root.state(), root.confidence)).collect()
-        };
-        let states = |diagnosis: &Diagnosis| -> BTreeMap<StateRef, Status> {
-            let state = |one: &crate::diagnosis::State| StateRef {
-                id: one.id.clone(),
-                entity: one.entity.clone(),
-            };
-            diagnosis.states.iter().map(|one| (state(one), one.status)).collect()
-        };
+/// What is known of a cluster that is looked at again and again.
+#[derive(Clone, Debug)]
+pub struct Known {
+    time: Option<Time>,
+    verdict: Verdict,
+    roots: BTreeMap<StateRef, Confidence>,
+    states: BTreeMap<StateRef, Status>,
+    /// What could not be read when all of this was seen.
+    unread: BTreeSet<String>,
+}
+
+impl Known {
+    pub fn new(diagnosis: &Diagnosis, unread: BTreeSet<String>) -> Self {
+        let roots = diagnosis.roots.iter().map(|root| (root.state(), root.confidence));
+        let states = diagnosis.states.iter().map(|state| (state.state(), state.status));
         Self {
-            schema: MOVES_SCHEMA.into(),
-            from: before.generated_for,
-            to: now.generated_for,
-            verdict: (before.verdict, now.verdict),
-            blind: None,
-            roots: moved(&roots(before), &roots(now))
-                .map(|(StateRef { id, entity }, before, now)| RootMove { id, entity, before, now })
-                .collect(),
-            states: moved(&states(before), &states(now))
-                .map(|(StateRef { id, entity }, before, now)| StateMove { id, entity, before, now })
-                .collect(),
+            time: diagnosis.generated_for,
+            verdict: diagnosis.verdict,
+            roots: roots.collect(),
+            states: states.collect(),
+            unread,
         }
     }
 
-    /// Where less was seen than before, so that what is gone from sight need not be gone: why that is.
-    pub fn blind(before: &Diagnosis, now: &Diagnosis) -> Option<Self> {
-        let lost = now.verdict == Verdict::NotProvable && before.verdict != Verdict::NotProvable;
-        let mut gaps = now.sources.iter().filter(|source| !source.complete).flat_map(|s| &s.gaps);
-        let why = gaps.next().or(Some(&now.reason)).filter(|_| lost)?;
-        Some(Self::unseen(before, now.generated_for, why.clone()))
+    /// What moved. Where less could be read than before, what is gone from sight need not be gone.
+    pub fn look(&mut self, diagnosis: &Diagnosis, unread: BTreeSet<String>) -> Moves {
+        let mut now = Self::new(diagnosis, unread);
+        let lost: Vec<String> = now.unread.difference(&self.unread).cloned().collect();
+        if now.verdict == Verdict::NotProvable && self.verdict != Verdict::NotProvable {
+            let why = lost.first().unwrap_or(&diagnosis.reason);
+            return self.unseen(now.time, why.clone());
+        }
+        if !lost.is_empty() {
+            now.keep(self);
+        }
+        let moves = Moves {
+            schema: MOVES_SCHEMA.into(),
+            from: self.time,
+            to: now.time,
+            verdict: (self.verdict, now.verdict),
+            blind: None,
+            unread: lost,
+            roots: moved(&self.roots, &now.roots)
+                .map(|(StateRef { id, entity }, before, now)| RootMove { id, entity, before, now })
+                .collect(),
+            states: moved(&self.states, &now.states)
+                .map(|(StateRef { id, entity }, before, now)| StateMove { id, entity, before, now })
+                .collect(),
+        };
+        *self = now;
+        moves
+    }
+
+    /// What was known before and is out of sight, or seen less surely.
+    fn keep(&mut self, before: &Self) {
+        for (state, sure) in &before.roots {
+            let now = self.roots.entry(state.clone()).or_insert(*sure);
+            *now = (*now).min(*sure);
+        }
+        for (state, status) in &before.states {
+            let now = self.states.entry(state.clone()).or_insert(*status);
+            if *now == Status::Unknown {
+                *now = *status;
+            }
+        }
+        if self.roots == before.roots {
+            self.verdict = before.verdict;
+        }
+        self.unread.clone_from(&before.unread);
     }
 
     /// Nothing could be looked at: what was known stands.
-    pub fn unseen(before: &Diagnosis, to: Option<Time>, why: String) -> Self {
-        Self {
+    pub fn unseen(&self, to: Option<Time>, why: String) -> Moves {
+        Moves {
             schema: MOVES_SCHEMA.into(),
-            from: before.generated_for,
+            from: self.time,
             to,
-            verdict: (before.verdict, before.verdict),
+            verdict: (self.verdict, self.verdict),
             blind: Some(why),
+            unread: Vec::new(),
             roots: Vec::new(),
             states: Vec::new(),
         }
     }
+}
 
+impl Moves {
     /// The published schema of this format.
     pub fn json_schema() -> serde_json::Value {
         crate::diagnosis::titled(schemars::schema_for!(Moves), MOVES_SCHEMA, "Plimsoll moves")
@@ -123,4 +165,76 @@ fn moved<V: Copy + PartialEq>(
         (before != now).then(|| (key.clone(), before, now))
     });
     changed.collect::<Vec<_>>().into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// With these roots, each with a state of its own, on the one node.
+    fn diagnosis(verdict: &str, roots: &[(&str, &str)]) -> Diagnosis {
+        let root = |(id, confidence): &(&str, &str)| {
+            json!({
+                "id": id, "entity": "Node/a", "confidence": confidence, "since": null,
+                "summary": "", "explains": [], "evidence": [], "repairs": [],
+            })
+        };
+        let state = |(id, _): &(&str, &str)| {
+            json!({
+                "id": id, "entity": "Node/a", "status": "active", "since": null, "summary": "",
+                "evidence": [],
+            })
+        };
+        serde_json::from_value(json!({
+            "schema": "plimsoll.diagnosis/v1", "generated_for": null, "cluster": {}, "sources": [],
+            "verdict": verdict, "reason": "of its own",
+            "roots": roots.iter().map(root).collect::<Vec<_>>(),
+            "states": roots.iter().map(state).collect::<Vec<_>>(),
+            "edges": [], "deadlocks": [], "unexplained": [], "ruled_out": [], "alternatives": [],
+            "next_checks": [],
+        }))
+        .unwrap()
+    }
+
+    fn unread(what: &[&str]) -> BTreeSet<String> {
+        what.iter().map(|what| (*what).to_string()).collect()
+    }
+
+    fn gone(moves: &Moves) -> Vec<&str> {
+        moves.roots.iter().filter(|root| root.now.is_none()).map(|root| root.id.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_seen_no_more_is_gone_only_where_as_much_was_read() {
+        let both = diagnosis("recoverable", &[("a", "confirmed"), ("b", "confirmed")]);
+        let one = diagnosis("recoverable", &[("a", "suspected")]);
+        let mut known = Known::new(&both, unread(&["logs"]));
+        let moves = known.look(&one, unread(&["logs", "nodes"]));
+        assert!(moves.is_none(), "{moves:?}");
+        assert_eq!(moves.unread, ["nodes"]);
+        // What is new is told in any case, and what was kept is still known.
+        let other = diagnosis("recoverable", &[("a", "confirmed"), ("c", "probable")]);
+        let moves = known.look(&other, unread(&["nodes"]));
+        assert_eq!((moves.roots.len(), gone(&moves)), (1, vec![]), "{moves:?}");
+        let moves = known.look(&one, unread(&["logs"]));
+        assert_eq!(gone(&moves), ["b", "c"]);
+        assert_eq!(moves.unread, Vec::<String>::new());
+        assert!(known.look(&one, unread(&[])).is_none());
+    }
+
+    #[test]
+    fn where_nothing_can_be_told_what_was_known_stands() {
+        let one = diagnosis("recoverable", &[("a", "confirmed")]);
+        let mut known = Known::new(&one, unread(&[]));
+        let moves = known.look(&diagnosis("not-provable", &[]), unread(&["the API"]));
+        assert_eq!(moves.blind.as_deref(), Some("the API"));
+        assert!(moves.is_none());
+        let moves = known.look(&diagnosis("not-provable", &[]), unread(&[]));
+        assert_eq!(moves.blind.as_deref(), Some("of its own"));
+        let moves = known.look(&diagnosis("healthy", &[]), unread(&[]));
+        assert_eq!(gone(&moves), ["a"]);
+        assert_eq!(moves.verdict.1, Verdict::Healthy);
+    }
 }

@@ -29,8 +29,13 @@ pub fn captured_text(captured: &Captured, options: &TextOptions) -> String {
         }
     }
     let refused: Vec<_> = captured.gaps.iter().filter(|gap| gap.refused).collect();
+    let absent = captured.gaps.len() - refused.len();
     if refused.is_empty() {
-        page.paragraph(2, "complete: everything that was asked for was given", 1);
+        let but = match absent {
+            0 => String::new(),
+            _ => format!("; of {} there is none: --output json", words::counted(absent, "thing")),
+        };
+        page.paragraph(2, &format!("complete: everything that was asked for was given{but}"), 2);
     } else {
         page.line(&format!("{} could not be read:", words::counted(refused.len(), "thing")));
     }

@@ -10,6 +10,8 @@ use plimsoll_model::{EntityId, Time};
 use crate::cascade::{Graph, Key, groups, key, root_key};
 use crate::{safe, words};
 
+/// Notes that are told in words.
+const NOTES: usize = 3;
 /// Symptoms without a cause that are told in words.
 const LEFT: usize = 5;
 /// Effects named beside an accepted state.
@@ -191,6 +193,16 @@ impl Digest<'_> {
             ("Noted, not blamed", &self.noted),
         ];
         kinds.into_iter().filter(|(_, states)| !states.is_empty())
+    }
+
+    /// What is noted of something that has a fault, in words: it may say why it has it, and not its like.
+    pub fn notes_that_bear(&self) -> Vec<String> {
+        let faults = self.roots.keys().chain(&self.symptoms).chain(&self.left);
+        let faulty: BTreeSet<&EntityId> =
+            faults.map(|(_, entity)| *entity).filter(|entity| entity.kind != "Cluster").collect();
+        let bearing = self.noted.iter().filter(|(_, entity)| faulty.contains(entity));
+        let said = bearing.filter_map(|note| self.graph.states.get(note));
+        said.map(|state| safe::line(&state.summary)).take(NOTES).collect()
     }
 
     /// `Explained 31 of 32 symptoms.`; nothing where there was nothing to explain.

@@ -25,6 +25,15 @@ pub fn moves_text(moves: &Moves, options: &TextOptions) -> String {
             format!("nothing new was seen: {}. What was known at {known} stands.", safe::line(why));
         page.paragraph(2, &said, 2);
     }
+    if let Some(first) = moves.unread.first() {
+        let more = match moves.unread.len() {
+            1 => String::new(),
+            all => format!(" (and {} more)", all - 1),
+        };
+        let said =
+            format!("less was seen: {}{more}. What is out of sight is kept.", safe::line(first));
+        page.paragraph(2, &said, 2);
+    }
     for RootMove { id, entity, before, now } in &moves.roots {
         let sure = |confidence: Confidence| words::confidence(confidence);
         let moved = match (before, now) {

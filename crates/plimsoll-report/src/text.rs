@@ -99,11 +99,13 @@ fn header(page: &mut Page, d: &Diagnosis) {
 
 fn gaps(sources: &[&Source]) -> String {
     let all: Vec<&String> = sources.iter().flat_map(|source| &source.gaps).collect();
-    let mut shown: Vec<String> = all.iter().take(GAPS).map(|gap| safe::line(gap)).collect();
+    let shown: Vec<String> = all.iter().take(GAPS).map(|gap| safe::line(gap)).collect();
+    let mut shown = shown.join("; ");
     if all.len() > GAPS {
-        shown.push(format!("{} more", all.len() - GAPS));
+        // In front: what is long is cut at its end.
+        shown = format!("{} parts, such as {shown}", all.len());
     }
-    shown.join("; ")
+    shown
 }
 
 fn verdict(page: &mut Page, d: &Diagnosis) {
@@ -400,26 +402,34 @@ fn accepted(page: &mut Page, d: &Diagnosis) {
 fn closing(page: &mut Page, d: &Diagnosis, digest: &Digest) {
     let undecided = d.verdict == Verdict::NotProvable;
     let healthy = d.verdict == Verdict::Healthy && d.roots.is_empty();
-    let mut lines = Vec::new();
+    // A line, and what stands below it.
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     if let Some(explained) = digest.explained() {
         let left = if digest.left.is_empty() { "" } else { " Left:" };
-        lines.push(format!("{explained}{left}"));
+        let (mut told, more) = digest.left_in_words();
+        told.extend((more > 0).then(|| format!("… and {more} more")));
+        lines.push((format!("{explained}{left}"), told));
     }
-    let (mut told, more) = digest.left_in_words();
-    told.extend((more > 0).then(|| format!("… and {more} more")));
     let list = |states: &[Key]| shortlist(&mentions(states.iter().copied()), MENTIONS);
-    lines.extend(digest.blameless().map(|(title, states)| format!("{title}: {}.", list(states))));
+    for (title, states) in digest.blameless() {
+        lines.push((format!("{title}: {}.", list(states)), Vec::new()));
+    }
+    // Notes come last of these.
+    if let Some((_, told)) = lines.last_mut().filter(|_| !digest.noted.is_empty()) {
+        *told = digest.notes_that_bear();
+    }
     if (undecided || d.roots.is_empty()) && !digest.unknown.is_empty() {
-        lines.push(format!("Cannot be told from this data: {}.", list(&digest.unknown)));
+        lines.push((
+            format!("Cannot be told from this data: {}.", list(&digest.unknown)),
+            Vec::new(),
+        ));
     }
     if !healthy && !lines.is_empty() {
         page.blank();
     }
-    for (at, line) in lines.iter().enumerate() {
+    for (line, below) in &lines {
         page.paragraph(0, line, 3);
-        if at == 0 {
-            told.iter().for_each(|said| page.item(said, 2));
-        }
+        below.iter().for_each(|said| page.item(said, 2));
     }
     if (undecided || d.roots.is_empty()) && !d.next_checks.is_empty() {
         page.blank();

@@ -11,8 +11,8 @@ use crate::exit::Failure;
 use crate::live::folder_of;
 
 const SCHEMA: &str = "plimsoll.names/v1";
-/// Ten thousand hosts with long names stay below this.
-const LARGEST: u64 = 4 << 20;
+/// Ten thousand hosts with long names, and all their addresses, stay below this.
+const LARGEST: u64 = 16 << 20;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +21,9 @@ pub struct NamesFile {
     /// Of other addresses, in hexadecimal.
     key: String,
     names: BTreeMap<String, String>,
+    /// To look one up. They follow from the key, and are the same in every capture.
+    #[serde(default)]
+    addresses: BTreeMap<String, String>,
 }
 
 impl NamesFile {
@@ -52,6 +55,7 @@ impl NamesFile {
             schema: SCHEMA.into(),
             key: format!("{key:016x}{more:016x}"),
             names: BTreeMap::new(),
+            addresses: BTreeMap::new(),
         })
     }
 
@@ -68,6 +72,11 @@ impl NamesFile {
             .map_err(|error| Failure::Unreadable(format!("too many names: {error}")))?;
         self.names = disguise.names();
         Ok(disguise)
+    }
+
+    /// Remembers which addresses were replaced.
+    pub fn used(&mut self, disguise: &Disguise) {
+        self.addresses.extend(disguise.addresses());
     }
 
     /// In one step: what was there stays until the new one is whole.

@@ -101,6 +101,7 @@ fn write(
             whole.rewind().map_err(failed)?;
             let disguise = names.disguise(&account.names)?;
             plimsoll_live::write_disguised(whole, &disguise, now, &mut archive).map_err(failed)?;
+            names.used(&disguise);
             names.save(names_file).map_err(|error| {
                 Failure::Unreadable(format!("cannot write {}: {error}", names_file.display()))
             })?;

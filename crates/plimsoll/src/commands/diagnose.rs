@@ -1,9 +1,12 @@
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::Duration;
 
 use plimsoll_engine::{Memory, Pack, Suppression};
 use plimsoll_model::diagnosis::Verdict;
-use plimsoll_model::moves::Moves;
+use plimsoll_model::moves::{Known, Moves};
+use plimsoll_model::redact::redact;
+use plimsoll_model::snapshot::GapStatus;
 use plimsoll_model::{Diagnosis, Needs};
 use plimsoll_report::{EvidenceShown, TextOptions};
 use plimsoll_sources::{NoProgress, Progress};
@@ -23,27 +26,23 @@ pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
     let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
     let memory = args.follow.map(|_| Memory::default());
     let brain = Brain { pack, needs, suppressions, memory };
-    let diagnosis = brain.diagnosis(args)?;
+    let first = brain.look(args)?;
+    let diagnosis = &first.diagnosis;
     if let Some(ShownEvidence::Root(number)) = args.evidence
         && number > diagnosis.roots.len()
     {
         let message = format!("--evidence {number}: there are {} roots", diagnosis.roots.len());
         return Err(Failure::Usage(message));
     }
-    print(&render(args, &diagnosis))?;
+    print(&render(args, diagnosis))?;
     match args.follow {
-        Some(seconds) => follow(args, &brain, diagnosis, seconds),
-        None => Ok(outcome(&diagnosis)),
+        Some(seconds) => follow(args, &brain, &first, seconds),
+        None => Ok(outcome(diagnosis)),
     }
 }
 
 /// Again and again, until somebody stops it.
-fn follow(
-    args: &Diagnose,
-    brain: &Brain,
-    mut before: Diagnosis,
-    seconds: u64,
-) -> Result<Outcome, Failure> {
+fn follow(args: &Diagnose, brain: &Brain, first: &Look, seconds: u64) -> Result<Outcome, Failure> {
     note(&args.talk, &format!("again every {seconds} s; Ctrl-C ends it"));
     let show = |moves: &Moves| {
         print(&match args.output {
@@ -51,31 +50,26 @@ fn follow(
             _ => plimsoll_report::moves_text(moves, &text_options(&args.talk)),
         })
     };
-    let mut blind = None;
+    let mut known = Known::new(&first.diagnosis, first.unread.clone());
+    // What nobody could see is told once, and not every round.
+    let mut told = (None, Vec::new());
     loop {
         std::thread::sleep(Duration::from_secs(seconds));
-        let (unseen, now) = match brain.diagnosis(args) {
-            Ok(now) => (Moves::blind(&before, &now), Some(now)),
+        let moves = match brain.look(args) {
+            Ok(now) => known.look(&now.diagnosis, now.unread),
             // What could be read once may be readable again: a login that ended, a file that is rewritten.
             Err(Failure::Unreadable(why)) => {
                 let why = why.lines().next().unwrap_or_default().to_string();
-                (Some(Moves::unseen(&before, Some(live::clock()), why)), None)
+                known.unseen(Some(live::clock()), why)
             }
             Err(failure) => return Err(failure),
         };
-        if let Some(moves) = &unseen
-            && blind != moves.blind
-        {
-            show(moves)?;
+        let hidden = (moves.blind.clone(), moves.unread.clone());
+        let is_news = hidden != told && hidden != (None, Vec::new());
+        if is_news || !moves.is_none() {
+            show(&moves)?;
         }
-        blind = unseen.and_then(|moves| moves.blind);
-        if let Some(now) = now.filter(|_| blind.is_none()) {
-            let moves = Moves::between(&before, &now);
-            if !moves.is_none() {
-                show(&moves)?;
-            }
-            before = now;
-        }
+        told = hidden;
     }
 }
 
@@ -89,7 +83,7 @@ struct Brain {
 }
 
 impl Brain {
-    fn diagnosis(&self, args: &Diagnose) -> Result<Diagnosis, Failure> {
+    fn look(&self, args: &Diagnose) -> Result<Look, Failure> {
         let bar = (!args.talk.quiet && std::io::stderr().is_terminal()).then(Bar::new);
         let progress: &dyn Progress = bar.as_ref().map_or(&NoProgress, |bar| bar);
         let given = live::given(args, &self.needs)?;
@@ -98,9 +92,20 @@ impl Brain {
             bar.done();
         }
         let snapshot = read.map_err(|error| Failure::Unreadable(error.to_string()))?;
+        let gaps = snapshot.sources.iter().flat_map(|source| &source.gaps);
+        let unread = gaps.filter(|gap| gap.status != GapStatus::NotCollected);
+        let unread = unread.map(|gap| redact(&format!("{}: {}", gap.what, gap.why))).collect();
         let memory = self.memory.as_ref();
-        Ok(plimsoll_engine::examine(&self.pack, &snapshot, &self.suppressions, memory).1)
+        let diagnosis =
+            plimsoll_engine::examine(&self.pack, &snapshot, &self.suppressions, memory).1;
+        Ok(Look { diagnosis, unread })
     }
+}
+
+struct Look {
+    diagnosis: Diagnosis,
+    /// What was asked for and not given.
+    unread: BTreeSet<String>,
 }
 
 fn render(args: &Diagnose, diagnosis: &Diagnosis) -> String {
