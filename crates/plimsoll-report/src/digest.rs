@@ -195,9 +195,9 @@ impl Digest<'_> {
         kinds.into_iter().filter(|(_, states)| !states.is_empty())
     }
 
-    /// What is noted of something that has a fault, in words: it may say why it has it, and not its like.
+    /// What is noted of that which is to blame, in words: it may say why it has a fault, and not its like.
     pub fn notes_that_bear(&self) -> Vec<String> {
-        let faults = self.roots.keys().chain(&self.symptoms).chain(&self.left);
+        let faults = self.roots.keys().chain(&self.left);
         let faulty: BTreeSet<&EntityId> =
             faults.map(|(_, entity)| *entity).filter(|entity| entity.kind != "Cluster").collect();
         let bearing = self.noted.iter().filter(|(_, entity)| faulty.contains(entity));

@@ -429,7 +429,7 @@ fn closing(page: &mut Page, d: &Diagnosis, digest: &Digest) {
     }
     for (line, below) in &lines {
         page.paragraph(0, line, 3);
-        below.iter().for_each(|said| page.item(said, 2));
+        below.iter().for_each(|said| page.item(said, 3));
     }
     if (undecided || d.roots.is_empty()) && !d.next_checks.is_empty() {
         page.blank();

@@ -136,7 +136,7 @@ impl Transaction<'_> {
 
     /// What a person types for it.
     fn name_of(&self, step: &Step) -> String {
-        let name = touched(step, self.plan).name;
+        let name = called(step, self.plan);
         match self.plan.break_glass_minutes {
             Some(_) => format!("break-glass {name}"),
             None => name,
@@ -211,6 +211,12 @@ fn ahead(target: &dyn Target, step: &Step, intended: bool) -> Result<Ahead, Halt
         (Standing::Elsewhere(why), _) => Err(Halt::Stale(number, why.clone())),
         (Standing::Ahead, _) => Ok(Ahead::Yes(sight)),
     }
+}
+
+/// What a person types for what a step touches. Every singleton of the platform has the same name.
+pub(super) fn called(step: &Step, plan: &Plan) -> String {
+    let EntityId { kind, name, .. } = touched(step, plan);
+    if name == "cluster" { format!("{kind}/{name}") } else { name }
 }
 
 /// What a person types the name of.

@@ -7,7 +7,7 @@ use plimsoll_repair::guard::{self, Scene};
 use plimsoll_repair::reversed;
 
 use super::history::{Progress, left_by};
-use super::step::touched;
+use super::step::called;
 use super::{Ended, Transaction};
 use crate::journal::Unwritable;
 use crate::target::{Kept, Sight, Standing, Target, Trouble};
@@ -87,7 +87,7 @@ impl Transaction<'_> {
         }
         self.guarded(step, sight)?;
         if step.reboots() {
-            let name = format!("take back {}", touched(step, self.plan).name);
+            let name = format!("take back {}", called(step, self.plan));
             if !self.consent.names(step, &name) {
                 return Err(Trouble::Refused(format!(
                     "machines reboot again for it, and nobody typed '{name}'"

@@ -51,7 +51,7 @@ pub static REPAIRS: &[Repair] = &[
                 "",
             )
         },
-        typed: &["cluster"],
+        typed: &["KubeAPIServer/cluster"],
         reacts: |scene| {
             let operand =
                 scene.hands.json(&["get", "kubeapiserver", "cluster"]).unwrap_or_default();

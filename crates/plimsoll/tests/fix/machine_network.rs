@@ -14,7 +14,7 @@ use crate::site::{Site, case, words};
 
 const FILE: &str = "knowledge/network/vip-outside-machine-network/tests/cases.md";
 const SUBNET: &str = "192.168.112.0/24";
-const QUICK: [&str; 6] = ["--dwell", "1", "--settle", "20", "--confirm", "cluster"];
+const QUICK: [&str; 6] = ["--dwell", "1", "--settle", "20", "--confirm", "Infrastructure/cluster"];
 const LONG: Duration = Duration::from_secs(60);
 
 pub fn trials(shared: &Shared) -> Vec<Trial> {
@@ -143,7 +143,7 @@ fn nobody_is_there(cluster: &mut Cluster) {
         assert_eq!(refused.status.code(), Some(5), "{}", words(&refused));
         let told = words(&refused).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            told.contains("nobody sits at a terminal to be asked: --confirm 'cluster'"),
+            told.contains("nobody sits at a terminal to be asked: --confirm 'Infrastructure/cluster'"),
             "{told}"
         );
         // It cannot be taken back: no policy lets that pass.

@@ -1,6 +1,7 @@
 //! One repair, from what is broken to what is verified: carried out with the rights that its plan names
 //! and no others, taken back, and killed at every line of its journal.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -264,7 +265,7 @@ fn carried_out(cluster: &mut Cluster, repair: &Repair) {
     assert!(!keys.iter().any(|key| told.contains(key)), "{}: a key was told", repair.id);
 }
 
-/// Killed at every line, it is taken back; and killed at every line one after the other, it is gone on with
+/// Killed at every line, it is taken back; and killed at every point one after the other, it is gone on with
 /// until it is done.
 fn killed_at_every_line(cluster: &mut Cluster, repair: &Repair) {
     let hands = Kubectl(cluster.server.admin().unwrap());
@@ -286,11 +287,14 @@ fn killed_at_every_line(cluster: &mut Cluster, repair: &Repair) {
     let shown = repair.shown(cluster);
     let (apply, resume) = (repair.words(&["--apply", shown.digest()]), repair.words(&["--resume"]));
     let actor = repair.act(cluster, &shown.site);
-    let mut lines = 1;
+    // A life begins as the one before it did: at each point of a step it is killed once.
+    let point = |event: &Value| [event["what"].to_string(), event["step"].to_string()];
+    let mut met = BTreeSet::new();
     let done = loop {
-        let arguments = if lines == 1 { &apply } else { &resume };
-        match shown.site.kill_at(arguments, shown.digest(), |events| events.len() >= lines) {
-            Ok(met) => lines = met + 1,
+        let arguments = if met.is_empty() { &apply } else { &resume };
+        let news = |events: &[Value]| events.last().is_some_and(|at| !met.contains(&point(at)));
+        match shown.site.kill_at(arguments, shown.digest(), news) {
+            Ok(_) => met.extend(shown.events().iter().map(point)),
             Err(done) => break done,
         }
     };
