@@ -168,6 +168,9 @@ async fn ask(
     };
 }
 
+/// It answers, and not as a BMC does.
+const NO_REDFISH: [&str; 3] = ["JSON", "larger than", "another host"];
+
 /// Without credentials, as the book has it. A service that hides it may still tell its version.
 async fn service_root(client: &mut Client) -> Result<Value, Reach> {
     let failure = match client.get(ROOT).await {
@@ -186,7 +189,7 @@ async fn service_root(client: &mut Client) -> Result<Value, Reach> {
         None if failure.why.contains("in time") => {
             Err(reach::told(ReachStatus::TimedOut, failure.why))
         }
-        None if failure.why.contains("JSON") => {
+        None if NO_REDFISH.iter().any(|sign| failure.why.contains(sign)) => {
             Err(reach::told(ReachStatus::NotRedfish, failure.why))
         }
         None => Err(reach::told(ReachStatus::Lost, failure.why)),

@@ -60,7 +60,10 @@ pub fn assemble(inputs: &Inputs<'_>) -> Diagnosis {
     let complete = sources.iter().all(|source| source.complete);
     let judged = verdict::judge(&roots, &verdicts, &unexplained, &deadlocks, &missing, complete);
     let known = accepted.suppressed.iter().filter(|s| s.status == Status::Active).count();
-    let judged = judged.beyond_accepted(known);
+    let snapshot = inputs.snapshot;
+    let is_empty =
+        snapshot.documents.is_empty() && snapshot.logs.is_empty() && snapshot.files.is_empty();
+    let judged = judged.beyond_accepted(known).of_what_was_read(is_empty);
     let mut diagnosis = Diagnosis {
         schema: SCHEMA.into(),
         generated_for: inputs.base.now,

@@ -11,6 +11,7 @@ pub mod pack;
 mod page;
 pub mod predicate;
 pub mod rules;
+mod sight;
 mod study;
 pub mod summary;
 pub mod suppress;
@@ -21,6 +22,7 @@ use plimsoll_model::{Diagnosis, FactBase, Needs, Snapshot};
 
 pub use facts::Memory;
 pub use pack::{LoadError, Pack, PackFile, Role};
+pub use sight::hidden;
 pub use study::{Study, study};
 pub use suppress::Suppression;
 

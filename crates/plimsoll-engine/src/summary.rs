@@ -11,7 +11,20 @@ pub fn fill(template: &str, id: &EntityId, entity: Option<&Entity>) -> String {
     // A sentence that ends with the words of an error says as much without them.
     let bare = [UNKNOWN, NONE].iter().find_map(|word| text.strip_suffix(word)?.strip_suffix(": "));
     let text = bare.map(str::to_string).unwrap_or(text);
-    without_empty_asides(text)
+    without_empty_asides(without_empty_sentences(text))
+}
+
+/// And without one that only says that something else is not known.
+fn without_empty_sentences(mut text: String) -> String {
+    for word in [UNKNOWN, NONE] {
+        let end = format!(": {word}.");
+        while let Some(at) = text.find(&end)
+            && let Some(before) = text[..at].rfind(". ")
+        {
+            text.replace_range(before + 1..at + end.len(), "");
+        }
+    }
+    text
 }
 
 /// So does one without an aside that begins with something unknown.

@@ -20,6 +20,14 @@ impl Judgement {
         self.reason = format!("{}; {count} accepted as known", self.reason);
         self
     }
+
+    /// That nothing is wrong in nothing is no comfort.
+    pub fn of_what_was_read(mut self, nothing: bool) -> Self {
+        if nothing && self.verdict == Verdict::NotProvable {
+            self.reason = "nothing that tells of a cluster could be read".into();
+        }
+        self
+    }
 }
 
 /// What the pack says of one root's recovery, as far as the data allows.

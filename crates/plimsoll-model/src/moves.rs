@@ -26,6 +26,9 @@ pub struct Moves {
     /// What could not be read this time; what is out of sight for that is kept as it was, and not told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
+    /// Everything that could not be read the last time can be read again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub seen_again: bool,
     /// Sorted by root.
     pub roots: Vec<RootMove>,
     /// Sorted by state.
@@ -62,8 +65,8 @@ pub struct Known {
     verdict: Verdict,
     roots: BTreeMap<StateRef, Confidence>,
     states: BTreeMap<StateRef, Status>,
-    /// What could not be read when all of this was seen.
-    unread: BTreeSet<String>,
+    /// What could not be read, of all that was asked for, whenever it was looked.
+    never_read: BTreeSet<String>,
 }
 
 impl Known {
@@ -75,21 +78,34 @@ impl Known {
             verdict: diagnosis.verdict,
             roots: roots.collect(),
             states: states.collect(),
-            unread,
+            never_read: unread,
         }
     }
 
-    /// What moved. Where less could be read than before, what is gone from sight need not be gone.
-    pub fn look(&mut self, diagnosis: &Diagnosis, unread: BTreeSet<String>) -> Moves {
+    /// What was read before and is not now.
+    pub fn lost(&self, unread: &BTreeSet<String>) -> Vec<String> {
+        unread.difference(&self.never_read).cloned().collect()
+    }
+
+    pub fn states(&self) -> impl Iterator<Item = &StateRef> {
+        self.states.keys().chain(self.roots.keys())
+    }
+
+    /// What moved. What is `hidden`, nobody can tell this time: it stands as it was.
+    pub fn look(
+        &mut self,
+        diagnosis: &Diagnosis,
+        unread: BTreeSet<String>,
+        hidden: &BTreeSet<StateRef>,
+    ) -> Moves {
+        let lost = self.lost(&unread);
         let mut now = Self::new(diagnosis, unread);
-        let lost: Vec<String> = now.unread.difference(&self.unread).cloned().collect();
+        now.never_read.retain(|one| self.never_read.contains(one));
         if now.verdict == Verdict::NotProvable && self.verdict != Verdict::NotProvable {
             let why = lost.first().unwrap_or(&diagnosis.reason);
             return self.unseen(now.time, why.clone());
         }
-        if !lost.is_empty() {
-            now.keep(self);
-        }
+        now.keep(self, hidden);
         let moves = Moves {
             schema: MOVES_SCHEMA.into(),
             from: self.time,
@@ -97,6 +113,7 @@ impl Known {
             verdict: (self.verdict, now.verdict),
             blind: None,
             unread: lost,
+            seen_again: false,
             roots: moved(&self.roots, &now.roots)
                 .map(|(StateRef { id, entity }, before, now)| RootMove { id, entity, before, now })
                 .collect(),
@@ -108,22 +125,17 @@ impl Known {
         moves
     }
 
-    /// What was known before and is out of sight, or seen less surely.
-    fn keep(&mut self, before: &Self) {
-        for (state, sure) in &before.roots {
+    fn keep(&mut self, before: &Self, hidden: &BTreeSet<StateRef>) {
+        for (state, sure) in before.roots.iter().filter(|(state, _)| hidden.contains(*state)) {
             let now = self.roots.entry(state.clone()).or_insert(*sure);
             *now = (*now).min(*sure);
         }
-        for (state, status) in &before.states {
-            let now = self.states.entry(state.clone()).or_insert(*status);
-            if *now == Status::Unknown {
-                *now = *status;
-            }
+        for (state, status) in before.states.iter().filter(|(state, _)| hidden.contains(*state)) {
+            self.states.insert(state.clone(), *status);
         }
         if self.roots == before.roots {
             self.verdict = before.verdict;
         }
-        self.unread.clone_from(&before.unread);
     }
 
     /// Nothing could be looked at: what was known stands.
@@ -135,6 +147,7 @@ impl Known {
             verdict: (self.verdict, self.verdict),
             blind: Some(why),
             unread: Vec::new(),
+            seen_again: false,
             roots: Vec::new(),
             states: Vec::new(),
         }
@@ -206,34 +219,44 @@ mod tests {
         moves.roots.iter().filter(|root| root.now.is_none()).map(|root| root.id.as_str()).collect()
     }
 
+    fn hidden(ids: &[&str]) -> BTreeSet<StateRef> {
+        let entity = EntityId::cluster_scoped("Node", "a");
+        ids.iter().map(|id| StateRef { id: (*id).into(), entity: entity.clone() }).collect()
+    }
+
     #[test]
-    fn what_is_seen_no_more_is_gone_only_where_as_much_was_read() {
+    fn what_is_hidden_stands_and_what_is_false_is_gone() {
         let both = diagnosis("recoverable", &[("a", "confirmed"), ("b", "confirmed")]);
         let one = diagnosis("recoverable", &[("a", "suspected")]);
         let mut known = Known::new(&both, unread(&["logs"]));
-        let moves = known.look(&one, unread(&["logs", "nodes"]));
+        let moves = known.look(&one, unread(&["logs", "nodes"]), &hidden(&["a", "b"]));
         assert!(moves.is_none(), "{moves:?}");
         assert_eq!(moves.unread, ["nodes"]);
         // What is new is told in any case, and what was kept is still known.
         let other = diagnosis("recoverable", &[("a", "confirmed"), ("c", "probable")]);
-        let moves = known.look(&other, unread(&["nodes"]));
+        let moves = known.look(&other, unread(&["nodes"]), &hidden(&["b"]));
         assert_eq!((moves.roots.len(), gone(&moves)), (1, vec![]), "{moves:?}");
-        let moves = known.look(&one, unread(&["logs"]));
-        assert_eq!(gone(&moves), ["b", "c"]);
+        // What can be judged is judged, whatever else cannot be read.
+        let moves = known.look(&one, unread(&["nodes"]), &hidden(&["c"]));
+        assert_eq!(gone(&moves), ["b"]);
+        let moves = known.look(&one, unread(&[]), &hidden(&[]));
+        assert_eq!(gone(&moves), ["c"]);
         assert_eq!(moves.unread, Vec::<String>::new());
-        assert!(known.look(&one, unread(&[])).is_none());
+        // It was read since, so it lacks now.
+        assert_eq!(known.lost(&unread(&["logs"])), ["logs"]);
     }
 
     #[test]
     fn where_nothing_can_be_told_what_was_known_stands() {
         let one = diagnosis("recoverable", &[("a", "confirmed")]);
+        let nothing = diagnosis("not-provable", &[]);
         let mut known = Known::new(&one, unread(&[]));
-        let moves = known.look(&diagnosis("not-provable", &[]), unread(&["the API"]));
+        let moves = known.look(&nothing, unread(&["the API"]), &hidden(&[]));
         assert_eq!(moves.blind.as_deref(), Some("the API"));
         assert!(moves.is_none());
-        let moves = known.look(&diagnosis("not-provable", &[]), unread(&[]));
+        let moves = known.look(&nothing, unread(&[]), &hidden(&[]));
         assert_eq!(moves.blind.as_deref(), Some("of its own"));
-        let moves = known.look(&diagnosis("healthy", &[]), unread(&[]));
+        let moves = known.look(&diagnosis("healthy", &[]), unread(&[]), &hidden(&[]));
         assert_eq!(gone(&moves), ["a"]);
         assert_eq!(moves.verdict.1, Verdict::Healthy);
     }

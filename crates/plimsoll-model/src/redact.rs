@@ -3,37 +3,31 @@
 //! A must-gather should hold no secrets, but a log line or an operator's message may. What looks like
 //! one is taken out of every text that reaches an answer; identities (hosts, addresses, names) stay.
 
+mod encoded;
+mod keyed;
+mod keys;
+mod percent;
 mod secrets;
 
-use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use regex::{Captures, Regex};
+pub use keys::tells_a_secret;
 
-use secrets::compiled;
-
-/// As long as a small file: nobody logs one by chance.
-static ENCODED: LazyLock<Regex> = LazyLock::new(|| compiled(r"[A-Za-z0-9+/]{120,}={0,2}"));
+/// A file within a file within a file: Ignition in a Secret, with a pull secret in it. Nobody goes deeper.
+const DEEPEST: usize = 3;
 
 /// `text` with everything that looks like a secret replaced by `[redacted]`.
 pub fn redact(text: &str) -> String {
-    let mut text = secrets::replaced(text).into_owned();
-    if let Cow::Owned(cleaned) = ENCODED.replace_all(&text, without_encoded) {
-        text = cleaned;
-    }
-    without_userinfo(&text)
+    cleaned(text, DEEPEST)
 }
 
-/// A file in base64 that has a secret in it goes as a whole.
-fn without_encoded(found: &Captures<'_>) -> String {
-    let encoded = &found[0];
-    let text = STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let is_secret =
-        |text: &String| secrets::replaced(text) != *text || without_userinfo(text) != *text;
-    if text.as_ref().is_some_and(is_secret) { "[redacted]".into() } else { encoded.into() }
+fn cleaned(text: &str, depth: usize) -> String {
+    let text = secrets::replaced(text);
+    let Some(depth) = depth.checked_sub(1) else { return without_userinfo(&text) };
+    let is_secret = |file: &str| cleaned(file, depth) != file;
+    let text = encoded::without_encoded(&text, is_secret);
+    let text = percent::without_percent(&text, is_secret);
+    without_userinfo(&text)
 }
 
 /// The name and password of each URL, and of each `name:password@host` that lacks its scheme. A password that
@@ -133,6 +127,9 @@ pub fn printable(raw: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
 
     #[test]
@@ -245,6 +242,62 @@ mod tests {
         assert_eq!(redact(&format!("x: {kubeconfig}")), "x: [redacted]");
         let plain = file("    server: https://api:6443");
         assert_eq!(redact(&plain), plain);
+        // Short, wrapped over lines, cut off, within another, and packed.
+        assert_eq!(redact(&format!("x={} y", STANDARD.encode("password: x"))), "x=[redacted] y");
+        let lines: Vec<&str> = kubeconfig
+            .as_bytes()
+            .chunks(76)
+            .map(|l| std::str::from_utf8(l).unwrap_or_default())
+            .collect();
+        let wrapped = redact(&format!("x: |\n  {}\ny", lines.join("\n  ")));
+        assert_eq!(wrapped.split_whitespace().collect::<Vec<_>>(), ["x:", "|", "[redacted]", "y"]);
+        assert_eq!(wrapped.lines().count(), lines.len() + 2, "what stands below keeps its line");
+        assert_eq!(redact(&kubeconfig[..101]), "[redacted]");
+        assert_eq!(redact(&STANDARD.encode(format!("source: {kubeconfig}"))), "[redacted]");
+        assert_eq!(
+            redact("data:;base64,H4sIAAAAAAACA0vLz1dIBgBqL3RpAwAAAA=="),
+            "data:;base64,[redacted]"
+        );
+    }
+
+    #[test]
+    fn what_was_made_fit_for_a_url_goes_too() {
+        let data = |text: &str| format!("\"source\": \"data:,{text}\"");
+        assert_eq!(redact(&data("password%3A%20hunter2%0A")), data("[redacted]"));
+        assert_eq!(redact(&data("%7B%22auth%22%3A%22dXNlcjpwYXNz%22%7D")), data("[redacted]"));
+        assert_eq!(redact("/x?state=password%3Dx&y=a%20b"), "/x?state=[redacted]&y=a%20b");
+        let plain = data("server%3A%20https%3A%2F%2Fapi%3A6443");
+        assert_eq!(redact(&plain), plain);
+        // However deep somebody wraps it, it ends.
+        let deep = "%25".repeat(20_000);
+        assert_eq!(redact(&deep), deep);
+    }
+
+    #[test]
+    fn short_keys_are_known_by_their_surroundings() {
+        for (text, clean) in [
+            ("psk=\"ab cd\"", "psk=[redacted]"),
+            ("{\"pwd\": \"x1\"}", "{\"pwd\": [redacted]}"),
+            ("  user_pw: two words", "  user_pw: [redacted]"),
+            ("dbPass: hunter2", "dbPass: [redacted]"),
+            ("rocommunity hunter2 10.0.0.1", "rocommunity [redacted] 10.0.0.1"),
+            ("machine h login joe password hunter2", "machine h login joe password [redacted]"),
+            ("<Password>hunter2</Password>", "<Password>[redacted]</Password>"),
+            ("push glpat-abcdefghij0123456789 x", "push [redacted] x"),
+            ("user root password hunter2 rejected", "user root password [redacted] rejected"),
+        ] {
+            assert_eq!(redact(text), clean, "{text}");
+            assert_eq!(redact(clean), clean, "again: {text}");
+        }
+        for text in [
+            "PWD=/root OLDPWD=/",
+            "pwd: command not found",
+            "no credentials: denied, one pass: 3 of 4",
+            "proxy_pass: http://upstream, bypass=1 compass: north",
+            "user root password authentication failed",
+        ] {
+            assert_eq!(redact(text), text);
+        }
     }
 
     #[test]

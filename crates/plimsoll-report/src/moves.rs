@@ -34,6 +34,9 @@ pub fn moves_text(moves: &Moves, options: &TextOptions) -> String {
             format!("less was seen: {}{more}. What is out of sight is kept.", safe::line(first));
         page.paragraph(2, &said, 2);
     }
+    if moves.seen_again {
+        page.line("  everything can be read again");
+    }
     for RootMove { id, entity, before, now } in &moves.roots {
         let sure = |confidence: Confidence| words::confidence(confidence);
         let moved = match (before, now) {

@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll_model::Time;
 use plimsoll_model::snapshot::{
     Collected, Form, Gap, GapStatus, HitLine, LogFile, LogHits, Machine, Needs, RECENT_SECONDS,
     Snapshot, SourceInfo,
 };
-use plimsoll_model::{Document, Time};
 
 use crate::gather;
 use crate::hits::Hit;
 use crate::machines::is_name;
 use crate::repeats::{without_other_pods, without_repeats};
 use crate::scan::ScannedLog;
-use crate::store::{FoundDocument, Item, MachineNotes, Slot, SourceNotes, Store};
+use crate::store::{Item, MachineNotes, Slot, SourceNotes, Store};
 use crate::times::{LineTime, resolve};
+use crate::versions::{without_duplicates, without_the_gone};
 
 /// `names` are those of the sources, with `None` in place of a kind that has to be found out.
 pub fn assemble(
@@ -53,6 +54,9 @@ pub fn assemble(
     let newest = || logs.iter().filter_map(|log| log.end).max().max(named).or(near);
     let now = now.or(store.now).or_else(newest);
     let machines = machines_of(&store.sources, &logs);
+    let taken: Vec<Option<Time>> = store.sources.iter().map(|notes| notes.taken).collect();
+    let collected = honest(store.collected, &store.not_all);
+    let documents = without_duplicates(without_the_gone(documents, &collected, &taken), &taken);
     let mut sources: Vec<SourceInfo> = names
         .into_iter()
         .zip(std::mem::take(&mut store.sources))
@@ -62,16 +66,7 @@ pub fn assemble(
         first.gaps.extend(request_gaps);
         first.gaps.sort();
     }
-    Snapshot {
-        now,
-        sources,
-        documents: without_duplicates(documents),
-        logs,
-        hits,
-        files,
-        collected: honest(store.collected, &store.not_all),
-        machines,
-    }
+    Snapshot { now, sources, documents, logs, hits, files, collected, machines }
 }
 
 /// The time in the name of a source or of a folder in it: better than nothing to settle the year of
@@ -230,37 +225,4 @@ fn honest(
         one
     };
     collected.into_iter().map(weaken).collect()
-}
-
-/// One document for each object: the newest version, and of equal ones the file of its own.
-fn without_duplicates(mut found: Vec<FoundDocument>) -> Vec<Document> {
-    fn place(f: &FoundDocument) -> (usize, &str, u64) {
-        (f.document.source, &f.document.path, f.document.first_line)
-    }
-    found.sort_by(|a, b| {
-        let newest = b.resource_version.cmp(&a.resource_version);
-        newest.then(b.form.cmp(&a.form)).then_with(|| place(a).cmp(&place(b)))
-    });
-    // Those with a uid first: one without is a duplicate of any object of its name.
-    let (with_uid, without): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| f.uid.is_some());
-    let mut uids = BTreeSet::new();
-    let mut names = BTreeSet::new();
-    let mut kept = Vec::new();
-    for one in with_uid.into_iter().chain(without) {
-        let document = &one.document;
-        let resource = (document.group.clone(), document.plural.clone());
-        let name = (resource.clone(), document.namespace.clone(), one.name.clone());
-        // The newest comes first, so an older one of the same name was deleted and made again.
-        let first_of_name = one.name.is_none() || !names.contains(&name);
-        let is_new = match &one.uid {
-            Some(uid) => uids.insert((resource, uid.clone())) && first_of_name,
-            None => first_of_name,
-        };
-        if is_new {
-            names.insert(name);
-            kept.push(one);
-        }
-    }
-    kept.sort_by(|a, b| place(a).cmp(&place(b)));
-    kept.into_iter().map(|one| one.document).collect()
 }

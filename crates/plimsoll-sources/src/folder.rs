@@ -68,7 +68,12 @@ pub fn list_parts(folder: &Path, parts: &[Part]) -> Result<Listing, String> {
     }
     if listing.entries.is_empty() {
         let why = listing.refused.first().map(|(_, why)| why.clone());
-        return Err(why.unwrap_or_else(|| "the folder is empty".into()));
+        let is_whole = parts.iter().any(|part| part.path.is_empty());
+        let nothing = match is_whole {
+            true => "the folder is empty",
+            false => "it is no root of a node: it has none of the folders that are looked for",
+        };
+        return Err(why.unwrap_or_else(|| nothing.into()));
     }
     listing.entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(listing)

@@ -32,6 +32,7 @@ mod scan;
 mod store;
 mod tarball;
 mod times;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -29,10 +29,12 @@ pub fn config_of(
     config.disable_compression = cluster.disable_compression.unwrap_or(false);
     config.tls_server_name.clone_from(&cluster.tls_server_name);
     config.proxy_url = proxies.before(cluster.proxy_url.as_deref(), &config.cluster_url)?;
-    let user = context.user.as_ref();
-    let user = user.and_then(|user| file.auth_infos.iter().find(|one| one.name == *user));
-    // `oc` goes on without a user, too.
-    config.auth_info = user.and_then(|one| one.auth_info.clone()).unwrap_or_default();
+    // `oc` goes on where none is named, too, and not where one is that is not there.
+    if let Some(named) = context.user.as_ref().filter(|named| !named.is_empty()) {
+        let user = file.auth_infos.iter().find(|one| one.name == *named);
+        let user = user.ok_or_else(|| format!("it has no user '{named}'"))?;
+        config.auth_info = user.auth_info.clone().unwrap_or_default();
+    }
     if let Some(plugin) = &mut config.auth_info.exec
         && plugin.provide_cluster_info
     {
@@ -70,6 +72,8 @@ contexts:
 - name: one
   context: {cluster: one, user: admin}
 - name: two
+  context: {cluster: two}
+- name: four
   context: {cluster: two, user: nobody}
 - name: three
   context: {cluster: gone, user: admin}
@@ -101,5 +105,7 @@ users:
         assert!(two.accept_invalid_certs);
         let three = config_of(&file, Some("three"), &proxies);
         assert_eq!(three.unwrap_err(), "it has no cluster 'gone'");
+        let four = config_of(&file, Some("four"), &proxies);
+        assert_eq!(four.unwrap_err(), "it has no user 'nobody'");
     }
 }

@@ -63,7 +63,7 @@ pub async fn read(reading: &Reading<'_>, log: &WantedLog) -> Result<(), Closed> 
         }
         Err(trouble) if trouble.status == Some(400) && never_ran(&trouble.why) => {}
         Err(trouble) if trouble.status == Some(403) => {
-            reading.gaps.add("logs of pods", &trouble.why);
+            reading.refused_log(namespace);
         }
         Err(trouble) => reading.unread_log(node, trouble),
     }

@@ -81,6 +81,8 @@ pub struct Reading<'r> {
     lists: Mutex<BTreeSet<String>>,
     /// Logs that could not be read, by their node and the reason.
     unread: Mutex<BTreeMap<Unread, usize>>,
+    /// Namespaces whose logs may not be read.
+    refused: Mutex<BTreeSet<String>>,
     /// Nodes whose kubelets do not answer, and how that showed: they are asked once.
     silent: Mutex<BTreeMap<String, Trouble>>,
 }
@@ -103,6 +105,7 @@ impl<'r> Reading<'r> {
             cluster: Mutex::default(),
             lists: Mutex::default(),
             unread: Mutex::default(),
+            refused: Mutex::default(),
             silent: Mutex::default(),
         }
     }
@@ -171,6 +174,14 @@ impl<'r> Reading<'r> {
     }
 
     fn tell_unread_logs(&self) {
+        let refused = std::mem::take(&mut *lock(&self.refused));
+        if let Some(first) = refused.first() {
+            let place = match refused.len() {
+                1 => first.clone(),
+                all => format!("{first} and {} more namespaces", all - 1),
+            };
+            self.gaps.add(format!("logs of pods in {place}"), words::NO_LOGS);
+        }
         for ((node, status, why), count) in std::mem::take(&mut *lock(&self.unread)) {
             let what =
                 if count == 1 { "1 log of a pod".into() } else { format!("{count} logs of pods") };
@@ -233,6 +244,11 @@ impl<'r> Reading<'r> {
         if trouble.silent || (trouble.passing && trouble.why.contains(":10250")) {
             lock(&self.silent).entry(node.into()).or_insert_with(|| trouble.clone());
         }
+    }
+
+    /// One right lacks, in however many namespaces: it is told once.
+    fn refused_log(&self, namespace: &str) {
+        lock(&self.refused).insert(namespace.into());
     }
 
     fn unread_log(&self, node: &str, trouble: Trouble) {

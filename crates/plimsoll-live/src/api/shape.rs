@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use plimsoll_model::redact::redact;
+use plimsoll_model::redact::{redact, tells_a_secret};
 use plimsoll_yaml::{Key, Kind, Node};
 use serde_json::{Map, Value, json};
 
@@ -91,39 +91,21 @@ fn redact_texts(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(redact_texts),
         Value::Object(map) => {
             // A variable of a container, wherever it stands.
-            if map.get("name").and_then(Value::as_str).is_some_and(tells_a_secret)
-                && let Some(Value::String(value)) = map.get_mut("value")
+            if let Some(Value::String(name)) = map.get("name")
+                && let Some(Value::String(value)) = map.get("value")
+                && tells_a_secret(name, value)
             {
-                *value = REDACTED.into();
+                map.insert("value".into(), REDACTED.into());
             }
             for (key, value) in map {
                 match value {
-                    Value::String(text) if tells_a_secret(key) => *text = REDACTED.into(),
+                    Value::String(text) if tells_a_secret(key, text) => *text = REDACTED.into(),
                     value => redact_texts(value),
                 }
             }
         }
         _ => {}
     }
-}
-
-/// Whether what stands under this key is one, whatever it looks like.
-fn tells_a_secret(key: &str) -> bool {
-    const ENDS: [&str; 10] = [
-        "password",
-        "passwd",
-        "passphrase",
-        "passwordhash",
-        "token",
-        "secret",
-        "apikey",
-        "accesskey",
-        "privatekey",
-        "dockerconfigjson",
-    ];
-    let plain: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
-    let plain = plain.to_ascii_lowercase();
-    ENDS.iter().any(|end| plain.ends_with(end))
 }
 
 /// Of a secret's value: its certificates, or where a pointer ignition points to and whom it trusts.

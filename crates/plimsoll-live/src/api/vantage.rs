@@ -72,6 +72,8 @@ pub struct Connection {
 /// One way that may be tried.
 struct Way {
     vantage: String,
+    /// The kubeconfig that it stands in.
+    place: Option<String>,
     config: kube::Config,
     /// The proxy stands in the kubeconfig, and is not of the environment.
     names_proxy: bool,
@@ -86,7 +88,8 @@ impl Way {
     ) -> Result<Self, String> {
         let config = config_of(file, context, proxies)?;
         let without = config_of(file, context, &Proxies::default())?;
-        Ok(Self { vantage, config, names_proxy: without.proxy_url.is_some() })
+        let names_proxy = without.proxy_url.is_some();
+        Ok(Self { vantage, place: None, config, names_proxy })
     }
 
     fn server(&self) -> String {
@@ -187,7 +190,9 @@ impl Connection {
                 None
             }
             Err(Failed::Here(why)) => {
-                return Err(Unusable(format!("'{vantage}' cannot be used: {why}")));
+                let place = way.place.as_deref().map(|place| format!(" of {place}"));
+                let place = place.unwrap_or_default();
+                return Err(Unusable(format!("'{vantage}'{place} cannot be used: {why}")));
             }
             Err(Failed::There(trouble)) => Some(trouble.why),
         };
@@ -210,7 +215,7 @@ fn usual(wish: &Vantage) -> Result<Way, Unusable> {
     if files.is_empty() {
         if let (None, Ok(config)) = (&wish.context, kube::Config::incluster()) {
             let vantage = "kube:service-account".into();
-            return Ok(Way { vantage, config, names_proxy: false });
+            return Ok(Way { vantage, place: None, config, names_proxy: false });
         }
         return Err(Unusable(match wish.usual_kubeconfigs.len() {
             0 => "no kubeconfig is given, and there is no usual place for one".into(),
@@ -245,6 +250,7 @@ fn usual(wish: &Vantage) -> Result<Way, Unusable> {
         |why: &str| Unusable(format!("context '{context}' of {place} cannot be used: {why}"));
     let way = Way::of(&config, Some(&context), format!("kube:{context}"), &wish.proxies);
     let way = way.map_err(|why| unusable(&why))?;
+    let way = Way { place: Some(place.clone()), ..way };
     if way.config.cluster_url.scheme().is_none() {
         let server = redact(&way.config.cluster_url.to_string()).to_string();
         return Err(unusable(&format!("its server '{server}' has no https:// before it")));
@@ -283,7 +289,7 @@ async fn direct(usual: &Way, wish: &Vantage, limit: Duration) -> Result<Vec<Way>
             config.proxy_url = wish.proxies.before(None, &config.cluster_url).ok()?;
         }
         let vantage = format!("control plane at {host}");
-        Some(Way { vantage, config, names_proxy: usual.names_proxy })
+        Some(Way { vantage, place: usual.place.clone(), config, names_proxy: usual.names_proxy })
     };
     Ok(places.into_iter().take(MOST_ENDPOINTS).filter_map(way).collect())
 }
@@ -331,6 +337,13 @@ fn local(wish: &Vantage) -> Vec<Way> {
     files.filter_map(way).collect()
 }
 
+/// What servers of TLS written in Go say to whoever speaks none.
+const PLAIN: &[u8] = b"Client sent an HTTP request to an HTTPS server";
+
+fn there(why: &str) -> Trouble {
+    Trouble { why: why.into(), ..Trouble::default() }
+}
+
 enum Failed {
     /// Before anything was sent.
     Here(String),
@@ -364,11 +377,12 @@ async fn answer(mut config: kube::Config, limit: Duration) -> Result<kube::Clien
         match code {
             403 => Ok(()),
             200..=299 if is_version(&body) => Ok(()),
-            200..=399 => {
-                let why = "something answers there that is no API server (a proxy or a portal?)";
-                Err(Trouble { why: why.into(), ..Trouble::default() })
+            401 | 429 | 500.. => Err(answered(code, &body)),
+            400 if body.starts_with(PLAIN) => {
+                Err(there("an HTTPS server listens there, and the kubeconfig says http://"))
             }
-            code => Err(answered(code, &body)),
+            // Every API server knows its version.
+            _ => Err(there("something answers there that is no API server (a proxy or a portal?)")),
         }
     };
     match tokio::time::timeout(limit, ask).await {

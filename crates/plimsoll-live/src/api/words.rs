@@ -28,6 +28,10 @@ pub struct Trouble {
     pub go_on: Option<String>,
 }
 
+/// In short, as of anything else that lacks.
+pub const NO_LOGS: &str =
+    "no permission: cannot get pods/log; 'plimsoll capture --rbac' prints the role to grant";
+
 #[derive(Default, Deserialize)]
 struct Status {
     #[serde(default)]
@@ -126,6 +130,9 @@ pub fn answered(code: u16, body: &[u8]) -> Trouble {
     };
     let why = match code {
         401 => "the API does not know the credential (401): it has ended, or belongs to another cluster".into(),
+        403 if status.message.contains("User \"system:anonymous\"") => {
+            "no credential: the kubeconfig names no user that the API knows (it sees system:anonymous); log in first".into()
+        }
         403 => {
             let lacks = lacking(&status.message).unwrap_or(message);
             format!("no permission: {lacks}; 'plimsoll capture --rbac' prints the role to grant")
@@ -161,8 +168,12 @@ fn chain(error: &dyn Error) -> String {
     let mut all = error.to_string();
     let mut inner = error.source();
     while let Some(error) = inner {
-        all.push_str(": ");
-        all.push_str(&error.to_string());
+        let why = error.to_string();
+        // Many an error says itself what is behind it.
+        if !all.contains(&why) {
+            all.push_str(": ");
+            all.push_str(&why);
+        }
         inner = error.source();
     }
     all
@@ -258,6 +269,9 @@ mod tests {
             assert_eq!(trouble.passing, passing, "{chain}");
         }
         assert!(answered(403, b"pods is forbidden").why.contains("--rbac"));
+        let anonymous = br#"{"message": "pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\" in API group \"\" at the cluster scope"}"#;
+        let why = answered(403, anonymous).why;
+        assert!(why.contains("no credential") && !why.contains("--rbac"), "{why}");
         let forbidden = br#"{"message": "pods \"etcd-master-0\" is forbidden: User \"few\" cannot get resource \"pods/log\" in API group \"\" in the namespace \"openshift-etcd\""}"#;
         let why = answered(403, forbidden).why;
         assert!(why.starts_with("no permission: cannot get pods/log in openshift-etcd; "), "{why}");

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
-use regex::Regex;
+use regex::{Captures, Regex};
+
+use super::keyed::{Judge, is_block, is_entry, is_line, is_spoken};
 
 /// What is taken out already stays as it is.
 const VALUE: &str = r#"(?:\[redacted[^\]]*\]|"(?:[^"\\]|\\.)*"?|\\+"[^"]*"?|'(?:[^']|'')*'?|[^\s"',;&})\]|>][^\s"',;&})\]]*)"#;
@@ -24,6 +26,8 @@ struct Secret {
     /// `VALUE` and `RANDOM` stand for themselves.
     pattern: &'static str,
     with: &'static str,
+    /// Who is asked where the pattern alone does not tell.
+    judge: Option<Judge>,
     compiled: OnceLock<Regex>,
 }
 
@@ -32,14 +36,19 @@ const fn secret(
     pattern: &'static str,
     with: &'static str,
 ) -> Secret {
-    Secret { words, pattern, with, compiled: OnceLock::new() }
+    Secret { words, pattern, with, judge: None, compiled: OnceLock::new() }
+}
+
+const fn judged(words: &'static [&'static str], pattern: &'static str, judge: Judge) -> Secret {
+    Secret { words, pattern, with: BEHIND, judge: Some(judge), compiled: OnceLock::new() }
 }
 
 const PASSWORDS: &[&str] = &["password", "passwd", "passphrase"];
+const SHORT: &[&str] = &["pwd", "psk", "pass", "pw", "credentials"];
 const ALL: &[&str] = &["password", "passwd", "passphrase", "token", "secret", "key"];
 
 /// In this order: what one leaves, the next may see.
-static SECRETS: [Secret; 33] = [
+static SECRETS: [Secret; 44] = [
     secret(
         &["private key"],
         r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
@@ -99,10 +108,61 @@ static SECRETS: [Secret; 33] = [
         r"(?i)((?:token|secret|api[_-]?key|access[_-]?key|\bpsk)[ \t]*=[ \t]*)VALUE",
         BEHIND,
     ),
-    secret(&["pass="], r"\b([A-Z0-9_]*PASS=)VALUE", BEHIND),
-    secret(&["gh"], r"\bgh[pousr]_[A-Za-z0-9]{20,}", "[redacted]"),
+    judged(
+        SHORT,
+        r#"(?im)^([ \t]*(?:- )?["']?([a-z0-9_.-]*(?:pwd|psk|pass|pw))["']?:[ \t]+)([^\s"'{\[|>&*!#][^\n]*)$"#,
+        is_line,
+    ),
+    judged(
+        SHORT,
+        r#"((?i:pwd|psk|pass|pw|credentials)(\\*["']?)([ \t]*[:=][ \t]*))(VALUE)"#,
+        is_entry,
+    ),
+    judged(
+        SHORT,
+        r#"(?im)^([ \t]*(?:- )?["']?([a-z0-9_.-]*(?:pwd|psk|pass|pw|credentials))["']?:[ \t]+[|>][-+0-9]*[ \t]*\r?\n[ \t]+)[^\n]+"#,
+        is_block,
+    ),
+    // What services call their own tokens.
+    secret(
+        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})",
+        "[redacted]",
+    ),
+    secret(&["glpat-"], r"\bglpat-[A-Za-z0-9_-]{16,}", "[redacted]"),
+    secret(&["xox", "xapp-"], r"\b(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}", "[redacted]"),
+    secret(&["hooks.slack.com"], r"(\bhooks\.slack\.com/services/)[A-Za-z0-9/]+", BEHIND),
+    // With the secret key, where it stands right behind.
+    secret(
+        &["akia", "asia"],
+        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b(?:[:,][ \t]*[A-Za-z0-9/+]{40}\b)?",
+        "[redacted]",
+    ),
     secret(&["requirepass"], r"(\brequirepass[ \t]+)\S+", BEHIND),
     secret(&["community"], r"(?i)(\bsnmp\S*[^\n]{0,20}\bcommunity[ \t]+)\S+", BEHIND),
+    secret(&["community"], r"(?i)(\b(?:ro|rw|trap)community6?[ \t]+)VALUE", BEHIND),
+    secret(
+        &["com2sec"],
+        r"(\bcom2sec6?[ \t]+(?:-Cn[ \t]+\S+[ \t]+)?\S+[ \t]+\S+[ \t]+)VALUE",
+        BEHIND,
+    ),
+    // Of a netrc, and of sentences that speak alike.
+    secret(
+        &["login"],
+        r"\b((?:machine[ \t]+\S+|default)(?:\s|\\n)+login[ \t]+\S+?(?:\s|\\n)+password[ \t]+)VALUE",
+        BEHIND,
+    ),
+    judged(
+        PASSWORDS,
+        r#"(?i)(\b(?:login|user|username|account)[ \t:=]+["']?[^\s"':=,]+["']?,?[ \t]+(?:(?:with|and)[ \t]+)?password[ \t]+)(VALUE)"#,
+        is_spoken,
+    ),
+    // `\u003c` is how Go writes `<` into JSON.
+    secret(
+        &["</", r"\u003c/", "&lt;/"],
+        r"(?i)((?:<|\\u003c|&lt;)(?:[a-z0-9]+:)?[a-z0-9_.-]*(?:password|passwd|passphrase|pwd|psk|pass|token|secret|api_?key|access_?key|private_?key)(?:[ \t][^<>\n]*?)?(?:>|\\u003e|&gt;)(?:<!\[CDATA\[)?)[^\s<][^<\n]*?((?:\]\]>)?(?:<|\\u003c|&lt;)/)",
+        "${1}[redacted]${2}",
+    ),
     // A line of /etc/shadow.
     secret(
         &[":$"],
@@ -129,7 +189,7 @@ static SECRETS: [Secret; 33] = [
     // Of command lines.
     secret(
         ALL,
-        r#"(?i)((?:^|\s)--[a-z0-9-]*(?:token|password|passwd|passphrase|secret|api-?key|access-?key)[ =])(?:"[^"\n]*"?|'[^'\n]*'?|[^\s"'-][^\s"']*)"#,
+        r#"(?i)((?:^|\s)--[a-z0-9-]*(?:token|password|passwd|passphrase|secret|api-?key|access-?key|pwd|psk)[ =])(?:"[^"\n]*"?|'[^'\n]*'?|[^\s"'-][^\s"']*)"#,
         BEHIND,
     ),
     secret(&["curl"], r#"(\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?["'][^:"'\n]+:)[^"'\n]+"#, BEHIND),
@@ -157,6 +217,18 @@ impl Secret {
     fn regex(&self) -> &Regex {
         self.compiled.get_or_init(|| {
             compiled(&self.pattern.replace("VALUE", VALUE).replace("RANDOM", RANDOM))
+        })
+    }
+
+    fn replaced<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let Some(judge) = self.judge else { return self.regex().replace_all(text, self.with) };
+        self.regex().replace_all(text, |found: &Captures<'_>| {
+            let mut out = String::new();
+            match judge(text, found) {
+                true => found.expand(self.with, &mut out),
+                false => out.push_str(&found[0]),
+            }
+            out
         })
     }
 }
@@ -189,7 +261,7 @@ pub fn replaced(text: &str) -> Cow<'_, str> {
     while possible != 0 {
         let secret = &SECRETS[possible.trailing_zeros() as usize];
         possible &= possible - 1;
-        if let Cow::Owned(cleaned) = secret.regex().replace_all(&text, secret.with) {
+        if let Cow::Owned(cleaned) = secret.replaced(&text) {
             text = Cow::Owned(cleaned);
         }
     }

@@ -7,7 +7,7 @@ use plimsoll_model::diagnosis::Verdict;
 use plimsoll_model::moves::{Known, Moves};
 use plimsoll_model::redact::redact;
 use plimsoll_model::snapshot::GapStatus;
-use plimsoll_model::{Diagnosis, Needs};
+use plimsoll_model::{Diagnosis, FactBase, Needs};
 use plimsoll_report::{EvidenceShown, TextOptions};
 use plimsoll_sources::{NoProgress, Progress};
 
@@ -55,8 +55,13 @@ fn follow(args: &Diagnose, brain: &Brain, first: &Look, seconds: u64) -> Result<
     let mut told = (None, Vec::new());
     loop {
         std::thread::sleep(Duration::from_secs(seconds));
-        let moves = match brain.look(args) {
-            Ok(now) => known.look(&now.diagnosis, now.unread),
+        let mut moves = match brain.look(args) {
+            Ok(now) => {
+                let is_less = !known.lost(&now.unread).is_empty();
+                let hidden =
+                    plimsoll_engine::hidden(&brain.pack, &now.base, known.states(), is_less);
+                known.look(&now.diagnosis, now.unread, &hidden)
+            }
             // What could be read once may be readable again: a login that ended, a file that is rewritten.
             Err(Failure::Unreadable(why)) => {
                 let why = why.lines().next().unwrap_or_default().to_string();
@@ -64,12 +69,12 @@ fn follow(args: &Diagnose, brain: &Brain, first: &Look, seconds: u64) -> Result<
             }
             Err(failure) => return Err(failure),
         };
-        let hidden = (moves.blind.clone(), moves.unread.clone());
-        let is_news = hidden != told && hidden != (None, Vec::new());
-        if is_news || !moves.is_none() {
+        let unseen = (moves.blind.clone(), moves.unread.clone());
+        moves.seen_again = unseen == (None, Vec::new()) && told != unseen;
+        if unseen != told || !moves.is_none() {
             show(&moves)?;
         }
-        told = hidden;
+        told = unseen;
     }
 }
 
@@ -94,15 +99,21 @@ impl Brain {
         let snapshot = read.map_err(|error| Failure::Unreadable(error.to_string()))?;
         let gaps = snapshot.sources.iter().flat_map(|source| &source.gaps);
         let unread = gaps.filter(|gap| gap.status != GapStatus::NotCollected);
-        let unread = unread.map(|gap| redact(&format!("{}: {}", gap.what, gap.why))).collect();
+        // '12 logs of …' and '13 logs of …' lack for one reason.
+        let uncounted =
+            |what: &str| what.trim_start_matches(|c: char| c.is_ascii_digit()).to_string();
+        let unread = unread
+            .map(|gap| redact(&format!("{}: {}", uncounted(&gap.what).trim_start(), gap.why)));
+        let unread = unread.collect();
         let memory = self.memory.as_ref();
-        let diagnosis =
-            plimsoll_engine::examine(&self.pack, &snapshot, &self.suppressions, memory).1;
-        Ok(Look { diagnosis, unread })
+        let (base, diagnosis) =
+            plimsoll_engine::examine(&self.pack, &snapshot, &self.suppressions, memory);
+        Ok(Look { base, diagnosis, unread })
     }
 }
 
 struct Look {
+    base: FactBase,
     diagnosis: Diagnosis,
     /// What was asked for and not given.
     unread: BTreeSet<String>,

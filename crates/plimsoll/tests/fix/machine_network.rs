@@ -143,7 +143,9 @@ fn nobody_is_there(cluster: &mut Cluster) {
         assert_eq!(refused.status.code(), Some(5), "{}", words(&refused));
         let told = words(&refused).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            told.contains("nobody sits at a terminal to be asked: --confirm 'Infrastructure/cluster'"),
+            told.contains(
+                "nobody sits at a terminal to be asked: --confirm 'Infrastructure/cluster'"
+            ),
             "{told}"
         );
         // It cannot be taken back: no policy lets that pass.

@@ -179,6 +179,9 @@ fn follow(cluster: &Cluster) {
         said("nothing new was seen")
     });
     fs_err::write(&config, &usable).unwrap();
+    let again = plimsoll_rig::wait_for("the round with it", patience, || {
+        said("everything can be read again")
+    });
     let text = include_str!("../../../../fixtures/incidents/healthy.md");
     cluster.load(&parse_cases(text).unwrap()[0].tree().unwrap());
     let moved = plimsoll_rig::wait_for("what moved", patience, || said("no longer a root"));
@@ -186,6 +189,7 @@ fn follow(cluster: &Cluster) {
     let status = child.wait().unwrap();
     first.unwrap();
     unseen.unwrap();
+    again.unwrap();
     moved.unwrap();
     assert!(interrupted.unwrap().success());
     assert_eq!(status.code(), Some(130));

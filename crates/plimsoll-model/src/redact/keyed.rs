@@ -1,0 +1,158 @@
+//! What only the surroundings of a find tell: whether a short key is one, and whether the word behind
+//! `password` is its value.
+
+use regex::Captures;
+
+use super::keys::{is_abbreviated, is_compound, is_harmless};
+
+/// Whether a find is a secret; all that was found in, and its groups.
+pub type Judge = fn(&str, &Captures<'_>) -> bool;
+
+/// What is longer is encoded, and no key.
+const LONGEST_KEY: usize = 60;
+/// As far back as anyone looks for where a line begins: one line may be a whole log.
+const LONGEST_LOOK: usize = 200;
+
+/// `pwd=x`, `"psk": "x"`. Groups: all up to the value, the quote behind the key, the sign, the value.
+pub fn is_entry(text: &str, found: &Captures<'_>) -> bool {
+    Entry::of(text, found).is_some_and(|entry| entry.is_secret())
+}
+
+/// `user_pw: x y` is a line of its own. Groups: all up to the value, the key, the value.
+pub fn is_line(_: &str, found: &Captures<'_>) -> bool {
+    let (Some(key), Some(value)) = (found.get(2), found.get(3)) else { return false };
+    let (key, value) = (key.as_str(), value.as_str());
+    is_abbreviated(key) && is_compound(key) && !is_harmless(key, value)
+}
+
+/// A block below its key. Groups: all up to the value, the key.
+pub fn is_block(_: &str, found: &Captures<'_>) -> bool {
+    found.get(2).is_some_and(|key| is_abbreviated(key.as_str()))
+}
+
+struct Entry<'t> {
+    /// Of the same line.
+    before: &'t str,
+    key: &'t str,
+    quote: &'t str,
+    sign: &'t str,
+    value: &'t str,
+    after: &'t str,
+}
+
+impl<'t> Entry<'t> {
+    fn of(text: &'t str, found: &Captures<'t>) -> Option<Self> {
+        let (quote, sign, value) = (found.get(2)?, found.get(3)?, found.get(4)?);
+        let head = &text[..found.get(0)?.start()];
+        let is_key = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let length = head.chars().rev().take(LONGEST_KEY + 1).take_while(is_key).count();
+        let mut start = head.len() - length;
+        // The `n` of a line end that was quoted belongs to no key.
+        if text[..start].ends_with('\\') && text[start..].starts_with(['n', 't']) {
+            start += 1;
+        }
+        let look = text.floor_char_boundary(start.saturating_sub(LONGEST_LOOK));
+        let before = text[look..start].rsplit('\n').next()?;
+        (length <= LONGEST_KEY).then(|| Self {
+            before,
+            key: &text[start..quote.start()],
+            quote: quote.as_str(),
+            sign: sign.as_str(),
+            value: value.as_str(),
+            after: &text[value.end()..],
+        })
+    }
+
+    fn is_secret(&self) -> bool {
+        let is_structure = self.value.starts_with(['{', '[', '=']);
+        if !is_abbreviated(self.key) || is_harmless(self.key, self.value) || is_structure {
+            return false;
+        }
+        if self.sign.contains('=') { self.is_assigned() } else { self.is_told() }
+    }
+
+    /// What is encoded may end in the same way: `c2VjcmV0psk= next`, `"c2VjcmV0psk=", "x"`.
+    fn is_assigned(&self) -> bool {
+        let is_end = self.sign.len() > 1 && self.sign.starts_with('=');
+        let is_end_of_quoted = self.before.ends_with(['"', '\'']) && self.quote.is_empty();
+        !is_end && !(is_end_of_quoted && self.value.starts_with(['"', '\'']))
+    }
+
+    /// Behind a colon sentences go on as well: `no credentials: denied`, `pwd: command not found`.
+    fn is_told(&self) -> bool {
+        if !self.quote.is_empty() {
+            return true;
+        }
+        if self.begins_its_line() && self.ends_its_line() {
+            return !self.value.starts_with(['#', '*', '!']);
+        }
+        if self.key.to_ascii_lowercase().ends_with("credentials") {
+            return false;
+        }
+        let is_close = self.sign == ":";
+        let is_word = self.value.bytes().all(|byte| !byte.is_ascii_digit());
+        let is_count_of_passes = self.key.eq_ignore_ascii_case("pass");
+        is_compound(self.key) || is_close || !(is_word || is_count_of_passes)
+    }
+
+    /// As in YAML, in block style or within braces.
+    fn begins_its_line(&self) -> bool {
+        let before = self.before.trim_end_matches([' ', '\t', '-', '"', '\'']);
+        before.is_empty()
+            || before.ends_with("\\n")
+            || before.ends_with('{')
+            || (before.ends_with(',') && before.contains('{'))
+    }
+
+    fn ends_its_line(&self) -> bool {
+        let after = self.after.trim_start_matches([' ', '\t']);
+        after.is_empty() || after.starts_with(['\n', '\r', ',', '}', ']', '"', '\'', '\\', '#'])
+    }
+}
+
+/// What a sentence says of a password, not which one it is.
+const SAID: [&str; 12] = [
+    "auth",
+    "authentication",
+    "change",
+    "check",
+    "hash",
+    "login",
+    "policy",
+    "prompt",
+    "reset",
+    "rotation",
+    "validation",
+    "verification",
+];
+/// What becomes of a password stands behind it.
+const BECOMES: [&str; 10] = [
+    "accepted",
+    "denied",
+    "did",
+    "does",
+    "failed",
+    "incorrect",
+    "invalid",
+    "is",
+    "refused",
+    "rejected",
+];
+
+/// `user root password hunter2 rejected`, but not `user root password authentication failed`. Groups: all up to
+/// the value, the value.
+pub fn is_spoken(text: &str, found: &Captures<'_>) -> bool {
+    let Some(value) = found.get(2) else { return false };
+    let after = text[value.end()..].split('\n').next().unwrap_or_default();
+    let next = after.split_whitespace().next().unwrap_or_default();
+    let next = next.trim_end_matches(|c: char| c.is_ascii_punctuation());
+    let is_quoted = value.as_str().starts_with(['"', '\'', '\\']);
+    let value = value.as_str().trim_end_matches(['.', ':', '!', '?']);
+    let is_among =
+        |words: &[&str], word: &str| words.iter().any(|one| one.eq_ignore_ascii_case(word));
+    let is_sign = |c: char| c.is_ascii_digit() || "!#$%&*+=@^~".contains(c);
+    let is_count = value.len() < 4 && value.bytes().all(|byte| byte.is_ascii_digit());
+    is_quoted
+        || (value.contains(is_sign) && !is_count)
+        || (is_among(&BECOMES, next) && !is_among(&SAID, value) && !is_among(&BECOMES, value))
+}
