@@ -22,8 +22,8 @@ const LONGEST: [&str; 6] = [
     "plimsoll/cases",
     "plimsoll/rules",
 ];
-/// Longer than any other: it is run in halves, each with servers of its own.
-const HALVED: &str = "plimsoll/fix";
+/// Longer than any other: they are run in halves, each with servers of its own.
+const HALVED: [&str; 2] = ["plimsoll/fix", "plimsoll/live"];
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Program {
@@ -63,7 +63,7 @@ pub fn run() -> Result<()> {
 fn in_order(programs: Vec<Program>) -> Vec<Program> {
     let mut all = Vec::new();
     for program in programs {
-        if program.name == HALVED {
+        if HALVED.contains(&program.name.as_str()) {
             let halves = ["1/2", "2/2"].map(Some);
             all.extend(halves.map(|half| Program { half, ..program.clone() }));
         } else {
@@ -161,9 +161,13 @@ mod tests {
             folder: PathBuf::new(),
             half: None,
         };
-        let all = ["a/b", "plimsoll/csr", "plimsoll/fix", "x/fix"].map(one).to_vec();
-        let shown: Vec<String> = in_order(all).iter().map(Program::shown).collect();
-        assert_eq!(shown, ["plimsoll/fix 1/2", "plimsoll/fix 2/2", "plimsoll/csr", "a/b", "x/fix"]);
+        let all = ["a/b", "plimsoll/csr", "plimsoll/live", "plimsoll/fix", "x/fix"];
+        let shown = in_order(all.map(one).to_vec());
+        let shown: Vec<String> = shown.iter().map(Program::shown).collect();
+        let [fix, live] = ["plimsoll/fix", "plimsoll/live"]
+            .map(|name| ["1/2", "2/2"].map(|half| format!("{name} {half}")));
+        let rest = ["plimsoll/csr", "a/b", "x/fix"].map(String::from);
+        assert_eq!(shown, [&fix[..], &live, &rest].concat());
     }
 
     #[test]

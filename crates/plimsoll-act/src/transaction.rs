@@ -37,6 +37,10 @@ pub trait World {
     fn glance(&self) -> Result<FactBase, String>;
     /// Whether these facts would show the state if it were there.
     fn would_show(&self, base: &FactBase, state: &StateRef) -> bool;
+    /// The same repair of the same root, drawn anew; `None` where nobody here can.
+    fn drawn_again(&self, _look: &Look, _plan: &Plan) -> Option<Plan> {
+        None
+    }
 }
 
 /// The person at the console.
@@ -158,7 +162,7 @@ impl Transaction<'_> {
             Err(why) => return Ok(Ended::Stale(format!("the cluster cannot be read: {why}"))),
         };
         // What an earlier life of this session broke is new, however long it has been there.
-        let first = self.first_baseline();
+        let first = self.first_baseline().filter(|_| progress.touched());
         let before = first.unwrap_or_else(|| baseline(&look.diagnosis, self.plan));
         if let Some(why) = self.stale(&look.diagnosis, &progress) {
             return match progress.touched() {
@@ -166,15 +170,21 @@ impl Transaction<'_> {
                 false => Ok(Ended::Stale(why)),
             };
         }
-        if let Some(why) = self.moved().filter(|_| !progress.began) {
+        if let Some(why) = self.moved().filter(|_| !progress.touched()) {
+            return Ok(Ended::Stale(why));
+        }
+        if !progress.touched()
+            && let Some(now) = self.world.drawn_again(&look, self.plan)
+            && let Some(why) = plimsoll_repair::otherwise(self.plan, &now)
+        {
             return Ok(Ended::Stale(why));
         }
         // What would stop half-way is not begun, and not gone on with.
         let unsaid = self.unsaid(&progress);
-        if progress.began && !unsaid.is_empty() {
+        if progress.touched() && !unsaid.is_empty() {
             return Ok(Ended::Refused(unsaid));
         }
-        if !progress.began {
+        if !progress.touched() {
             let mut refusals = self.refusals_of_all(&look);
             refusals.extend(unsaid);
             if !refusals.is_empty() {
@@ -208,9 +218,9 @@ impl Transaction<'_> {
         None
     }
 
-    /// As it was when the session began.
+    /// As it was when the session began. One that ended before its first act begins anew.
     fn first_baseline(&self) -> Option<Baseline> {
-        self.log.entries().iter().find_map(|entry| match &entry.event {
+        self.log.entries().iter().rev().find_map(|entry| match &entry.event {
             Event::Began { before, .. } => before.clone(),
             _ => None,
         })
@@ -318,13 +328,14 @@ impl Transaction<'_> {
         // Whoever goes on with it may be somebody else, and types the names again.
         let life = self.log.entries().len();
         for step in &self.plan.steps {
-            let progress = Progress::of(self.log.entries()).step(step.number);
-            if progress.holds || progress.skipped {
+            let progress = Progress::of(self.log.entries());
+            let of = progress.step(step.number);
+            if of.holds || (of.skipped && !self.is_needed_again(step, &progress)?) {
                 continue;
             }
             self.may_go_on(step.number)?;
-            if !progress.did {
-                self.step(step, progress.intends, life)?;
+            if !of.did {
+                self.step(step, of.intends, life)?;
             }
             if Progress::of(self.log.entries()).step(step.number).skipped {
                 continue;

@@ -14,6 +14,14 @@ pub struct Endpoint {
     pub system_path: Option<String>,
 }
 
+impl std::str::FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(address: &str) -> Result<Self, String> {
+        parse(address)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {

@@ -81,6 +81,7 @@ pub async fn read(target: &Target, patience: &Patience, clock: impl Fn() -> Time
         name: target.shown_name(),
         time: Some(clock().to_string()),
         address: address::shown(&target.address),
+        verify: Some(target.verify),
         ..Reading::default()
     };
     let endpoint = match address::parse(&target.address) {
@@ -158,6 +159,7 @@ async fn ask(
         time: told.time,
         address: told.address,
         endpoint: told.endpoint,
+        verify: told.verify,
         reach: told.reach,
         tls: told.tls,
         auth: told.auth,

@@ -74,6 +74,8 @@ record! { Reading {
     /// Without user information.
     address: String,
     endpoint: Option<Endpoint>,
+    /// Whether its certificate had to be trusted. Older readings do not say it.
+    verify: Option<bool>,
     reach: Reach,
     tls: Option<Tls>,
     auth: Auth,

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::reading::{Boot, Firmware, Link, Permission, Reading};
 
-/// A BMC's clock that is further off is a difference.
+/// A BMC's clock that is further off is not right.
 const CLOCK_SECONDS: u64 = 60;
+/// Two clocks that are less apart may be one, read sooner and later.
+const CLOCKS_APART: u64 = 30;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Difference {
@@ -28,8 +30,11 @@ pub struct Difference {
 /// Sorted by aspect. A host that does not tell an aspect takes no part in it.
 pub fn differences(readings: &[Reading]) -> Vec<Difference> {
     let mut told: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    let clocks = clocks(readings);
     for reading in readings {
-        for (aspect, value) in aspects(reading) {
+        let clock = offset(reading).and_then(|offset| clocks.get(&offset).cloned());
+        let clock = clock.map(|value| ("clock".to_string(), value));
+        for (aspect, value) in aspects(reading).into_iter().chain(clock) {
             let groups = told.entry(aspect).or_default();
             groups.entry(value).or_default().insert(reading.name.clone());
         }
@@ -71,7 +76,39 @@ fn difference(aspect: String, groups: BTreeMap<String, BTreeSet<String>>) -> Opt
     })
 }
 
-/// What a reading tells of each aspect. The unknown is not in it.
+fn offset(reading: &Reading) -> Option<i64> {
+    reading.manager.as_ref()?.offset_seconds
+}
+
+/// What is told of each offset: the same of those that are near each other.
+fn clocks(readings: &[Reading]) -> BTreeMap<i64, String> {
+    let offsets: BTreeSet<i64> = readings.iter().filter_map(offset).collect();
+    let is_right = |offset: i64| offset.unsigned_abs() <= CLOCK_SECONDS;
+    let mut groups: Vec<Vec<i64>> = Vec::new();
+    let mut before: Option<i64> = None;
+    for offset in offsets {
+        let is_near = before.is_some_and(|before| {
+            before.abs_diff(offset) < CLOCKS_APART || (is_right(before) && is_right(offset))
+        });
+        match groups.last_mut().filter(|_| is_near) {
+            Some(group) => group.push(offset),
+            None => groups.push(vec![offset]),
+        }
+        before = Some(offset);
+    }
+    let mut told = BTreeMap::new();
+    for group in groups {
+        let best = group.iter().copied().min_by_key(|offset| offset.unsigned_abs());
+        let word = match best {
+            Some(best) if !is_right(best) => format!("off by {best} s"),
+            _ => "right".into(),
+        };
+        told.extend(group.into_iter().map(|offset| (offset, word.clone())));
+    }
+    told
+}
+
+/// What a reading tells of each aspect but its clock. The unknown is not in it.
 fn aspects(reading: &Reading) -> BTreeMap<String, String> {
     let mut told = BTreeMap::new();
     let mut tell = |aspect: &str, value: Option<String>| {
@@ -104,13 +141,6 @@ fn aspects(reading: &Reading) -> BTreeMap<String, String> {
     }
     if let Some(manager) = &reading.manager {
         tell("bmc firmware", manager.firmware.clone());
-        tell(
-            "clock",
-            manager.offset_seconds.map(|offset| match offset.unsigned_abs() {
-                0..=CLOCK_SECONDS => "right".into(),
-                _ => format!("off by {offset} s"),
-            }),
-        );
     }
     // Who could not be read to the end may have more than it shows.
     if reading.complete {
@@ -266,6 +296,27 @@ mod tests {
         assert_eq!(differences(&hosts), []);
         hosts[2].manager.as_mut().unwrap().offset_seconds = Some(3600);
         assert_eq!(differences(&hosts)[0].value, "off by 3600 s");
+    }
+
+    #[test]
+    fn clocks_that_were_read_one_after_another_are_one_clock() {
+        let clocks = |offsets: [i64; 3]| -> Vec<Difference> {
+            let host = |(name, offset): (&str, i64)| Reading {
+                manager: Some(Manager { offset_seconds: Some(offset), ..Manager::default() }),
+                ..host(name, "uefi")
+            };
+            differences(&["a", "b", "c"].into_iter().zip(offsets).map(host).collect::<Vec<_>>())
+        };
+        for offsets in [[-134, -133, -133], [-162, -134, -133], [-65, -59, 2], [60, 61, 60]] {
+            assert_eq!(clocks(offsets), [], "{offsets:?}");
+        }
+        let found = clocks([-170, -133, -134]);
+        let told: Vec<_> = found
+            .iter()
+            .map(|one| (one.odd.as_deref(), one.value.as_str(), one.others_value.as_str()))
+            .collect();
+        assert_eq!(told, [(Some("a"), "off by -170 s", "off by -133 s")]);
+        assert_eq!(clocks([i64::MIN, i64::MAX, i64::MAX]).len(), 1);
     }
 
     #[test]

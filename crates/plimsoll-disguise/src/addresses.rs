@@ -33,6 +33,8 @@ const RANGES: [(Ipv4Addr, u32); 3] = [
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 168, 0, 0), 16),
 ];
+/// What begins with a smaller number and has dashes in it may as well be a version.
+const LEAST_DASHED: u8 = 10;
 /// Bits of an address that say which network it is in, where none is named.
 const NETWORK: u32 = 24;
 
@@ -41,6 +43,7 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
         r"(?x-u)
         (?P<mac> \b[0-9A-Fa-f]{2} (?: (?: :[0-9A-Fa-f]{2}){5} | (?: -[0-9A-Fa-f]{2}){5} )\b )
         | \b(?P<before>enx)? (?P<flat> [0-9A-Fa-f]{12} )\b
+        | \b (?P<host> (?:ip|ec2)- )? (?P<dashed> [0-9]{1,3} (?:-[0-9]{1,3}){3} )
         | (?P<four> \b[0-9]{1,3} (?: \.[0-9]{1,3}){3} ) (?: /(?P<bits>[0-9]{1,2})\b )?
         | (?P<six> \b[0-9A-Fa-f]{1,4} (?: :[0-9A-Fa-f]{0,4}){2,7} ) (?: /(?P<length>[0-9]{1,3})\b )?
         ",
@@ -109,6 +112,10 @@ impl Addresses {
             let is_one = is_card(flat) && !ends_uuid(&text[..whole.start()]);
             return is_one.then(|| format!("{prefix}{}", self.flat_mac(flat)).into_bytes());
         }
+        if let Some(dashed) = as_text("dashed") {
+            let around = (&text[..whole.start()], &text[whole.end()..]);
+            return self.dashed(as_text("host").unwrap_or_default(), dashed, around);
+        }
         if let Some(four) = as_text("four") {
             let is_longer = goes_on(b'.') || after.0.is_some_and(u8::is_ascii_alphanumeric);
             let address: Ipv4Addr = four.parse().ok().filter(|_| !is_longer)?;
@@ -121,6 +128,23 @@ impl Addresses {
         let mut other = self.written(address.into(), as_text("length"));
         other.extend_from_slice(&six.as_bytes()[trimmed.len()..]);
         Some(other)
+    }
+
+    /// `ip-203-0-113-77`, the name of a host: it goes with the address.
+    fn dashed(&self, host: &str, dashed: &str, around: (&[u8], &[u8])) -> Option<Vec<u8>> {
+        let address: Ipv4Addr = dashed.replace('-', ".").parse().ok()?;
+        let is_one = match host {
+            "" => {
+                address.octets()[0] >= LEAST_DASHED
+                    && !ends_with_part(around.0)
+                    && !goes_on_with_part(around.1)
+            }
+            _ => !around.1.first().is_some_and(u8::is_ascii_digit),
+        };
+        is_one.then(|| {
+            let other = self.other(address.into(), 32).to_string().replace('.', "-");
+            format!("{host}{other}").into_bytes()
+        })
     }
 
     /// An address, or a network with its length.
@@ -238,6 +262,19 @@ fn is_card(flat: &str) -> bool {
     flat.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
+/// A number more than an address has, or a word that begins with its last one.
+fn goes_on_with_part(after: &[u8]) -> bool {
+    match after {
+        [b'-' | b'.', next, ..] => next.is_ascii_digit(),
+        [next, ..] => next.is_ascii_alphanumeric(),
+        [] => false,
+    }
+}
+
+fn ends_with_part(before: &[u8]) -> bool {
+    matches!(before, [.., last, b'-' | b'.'] if last.is_ascii_digit())
+}
+
 /// Whether the last part of a UUID comes next.
 fn ends_uuid(before: &[u8]) -> bool {
     let Some((b'-', rest)) = before.split_last() else { return false };
@@ -282,6 +319,14 @@ mod tests {
             "169.254.169.2",
             "fe80::1",
             "255.255.255.0",
+            "4-18-12-1",
+            "12-03-16-42",
+            "16-42-10-1234",
+            "192-168-7-20-5",
+            "1-192-168-7-20",
+            "4.192-168-7-20",
+            "192-168-7-20abc",
+            "ip-10-128-2-7.ec2.internal",
             "AA:BB:CC:DD:EE:FF:00:11",
             "418.94.202501012138-0",
             "0b2c5f1e-6f5a-4d0e-9a51-5254001a2b3c",
@@ -301,6 +346,21 @@ mod tests {
         let (network, host) = six.split_once(' ').unwrap();
         assert_eq!(host, format!("[{}5]:6443", network.strip_suffix("/64").unwrap()));
         assert!(!six.contains("2620:52:0:1:"));
+    }
+
+    #[test]
+    fn a_host_that_is_named_by_its_address_goes_with_it() {
+        for own in ["203.0.113.77", "192.168.7.20", "3.120.5.7"] {
+            let (dashed, other) = (own.replace('.', "-"), said(own));
+            assert_ne!(other, own);
+            let (instead, text) =
+                (other.replace('.', "-"), format!("{own} ip-{dashed}.ec2.internal"));
+            assert_eq!(said(&text), format!("{other} ip-{instead}.ec2.internal"));
+            let debug = |dashed: &str| format!("ip-{dashed}ec2internal-debug ec2-{dashed}-7f9d");
+            assert_eq!(said(&debug(&dashed)), debug(&instead));
+        }
+        let instead = said("203.0.113.77").replace('.', "-");
+        assert_eq!(said("worker-203-0-113-77.a.test"), format!("worker-{instead}.a.test"));
     }
 
     #[test]

@@ -10,13 +10,12 @@ use crate::facts::ALL_NAMESPACES;
 use crate::predicate::Truth;
 use crate::rules;
 
-/// Of the states that were known, those that nobody can tell from these facts. `is_less`: not all could be
-/// read that was read before, so that things may be missing that no list could prove gone.
+/// Of the states that were known, those that nobody can tell from these facts, which lack some that could be
+/// read before: things may be missing that no list could prove gone.
 pub fn hidden<'s>(
     pack: &Pack,
     base: &FactBase,
     known: impl Iterator<Item = &'s StateRef>,
-    is_less: bool,
 ) -> BTreeSet<StateRef> {
     let states = rules::run(pack, base);
     let is_unknown = |state: &StateRef| match states.get(&state.entity) {
@@ -24,7 +23,7 @@ pub fn hidden<'s>(
             pack.states[instance.state].id == state.id
                 && matches!(instance.truth, Truth::Unknown(_))
         }),
-        None => is_less && !is_listed(base, &state.entity),
+        None => !is_listed(base, &state.entity),
     };
     known.filter(|state| is_unknown(state)).cloned().collect()
 }

@@ -1,6 +1,6 @@
 //! BMCs over Redfish, each in a file of its own, and in what one differs from the others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt;
 use plimsoll_bmc::{AuthStatus, Patience, ReachStatus, Reading, Target, differences, read_each};
@@ -12,6 +12,9 @@ use crate::{Clock, Progress};
 
 /// A BMC that is asked too much at once gives up.
 pub const AT_ONCE: usize = 8;
+
+/// Parts of a BMC that lack for one reason and are named.
+const NAMED: usize = 3;
 
 /// How BMCs are read, and where that goes.
 pub struct Bmcs<'b> {
@@ -35,8 +38,8 @@ impl Bmcs<'_> {
         let mut readings = read_each(targets, patience, self.clock, AT_ONCE);
         let mut all = Vec::new();
         while let Some(reading) = readings.next().await {
-            if let Some(why) = lacks(&reading) {
-                self.gaps.add(format!("BMC of {}", reading.name), why);
+            for (what, why) in lacking(&reading) {
+                self.gaps.add(what, why);
             }
             if !is_judged(&reading, self.limits.1) {
                 continue;
@@ -78,6 +81,26 @@ pub fn is_judged(reading: &Reading, deadline: Deadline) -> bool {
     !(is_silent && deadline.left().is_zero())
 }
 
+/// What lacks, and why: the whole BMC, or else parts of it, those with one reason together.
+fn lacking(reading: &Reading) -> Vec<(String, &str)> {
+    let whole = format!("BMC of {}", reading.name);
+    if let Some(why) = lacks(reading) {
+        return vec![(whole, why)];
+    }
+    let mut parts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for gap in &reading.gaps {
+        parts.entry(&gap.why).or_default().push(&gap.what);
+    }
+    let mut all = Vec::new();
+    for (why, what) in parts {
+        let more = what.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named: Vec<&str> = what.into_iter().take(NAMED).collect();
+        all.push((format!("{whole}: {}{more}", named.join(", ")), why));
+    }
+    all
+}
+
 fn lacks(reading: &Reading) -> Option<&str> {
     let (reach, auth) = (&reading.reach, &reading.auth);
     let refused = [AuthStatus::Unauthorized, AuthStatus::Forbidden, AuthStatus::Locked];
@@ -116,6 +139,26 @@ pub fn file_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_bmc::{Gap, Reach};
+
+    #[test]
+    fn what_lacks_within_a_bmc_is_told_by_its_reason() {
+        let gap = |what: &str, why: &str| Gap { what: what.into(), why: why.into() };
+        let reach = Reach { status: ReachStatus::Answered, detail: None };
+        let mut reading = Reading { name: "w".into(), reach, ..Reading::default() };
+        assert!(lacking(&reading).is_empty());
+        reading.gaps = ["/a", "/b", "/c", "/d", "/e"].map(|what| gap(what, "slow")).into();
+        reading.gaps.push(gap("/redfish/v1/Systems/7", "the BMC has another"));
+        let parts = lacking(&reading);
+        let told: Vec<_> = parts.iter().map(|(what, why)| (what.as_str(), *why)).collect();
+        let expected = [
+            ("BMC of w: /a, /b, /c and 2 more", "slow"),
+            ("BMC of w: /redfish/v1/Systems/7", "the BMC has another"),
+        ];
+        assert_eq!(told, expected);
+        reading.reach.status = ReachStatus::Lost;
+        assert_eq!(lacking(&reading), [("BMC of w".to_string(), "it does not answer")]);
+    }
 
     #[test]
     fn no_two_hosts_have_one_file() {

@@ -234,6 +234,8 @@ impl Live {
         }
         let endpoints = self.request.cluster.iter().flat_map(|vantage| &vantage.endpoints);
         names.hosts.extend(endpoints.filter_map(|endpoint| Some(bare(&place(endpoint)?.0))));
+        let proxy = self.connection.as_ref().and_then(|connection| connection.proxy.as_deref());
+        names.hosts.extend(proxy.map(bare));
         let server = self.connection.as_ref().and_then(|connection| connection.server.clone());
         let servers = host(&seen.api_url).into_iter().chain(server.map(|(host, _)| host));
         for server in servers {

@@ -66,11 +66,14 @@ pub struct Known {
     roots: BTreeMap<StateRef, Confidence>,
     states: BTreeMap<StateRef, Status>,
     /// What could not be read, of all that was asked for, whenever it was looked.
-    never_read: BTreeSet<String>,
+    never_read: Unread,
 }
 
+/// What was asked for and not given: what stays the same from one look to the next, and a sentence of it.
+pub type Unread = BTreeMap<String, String>;
+
 impl Known {
-    pub fn new(diagnosis: &Diagnosis, unread: BTreeSet<String>) -> Self {
+    pub fn new(diagnosis: &Diagnosis, unread: Unread) -> Self {
         let roots = diagnosis.roots.iter().map(|root| (root.state(), root.confidence));
         let states = diagnosis.states.iter().map(|state| (state.state(), state.status));
         Self {
@@ -83,8 +86,9 @@ impl Known {
     }
 
     /// What was read before and is not now.
-    pub fn lost(&self, unread: &BTreeSet<String>) -> Vec<String> {
-        unread.difference(&self.never_read).cloned().collect()
+    pub fn lost(&self, unread: &Unread) -> Vec<String> {
+        let lost = unread.iter().filter(|(what, _)| !self.never_read.contains_key(*what));
+        lost.map(|(_, sentence)| sentence.clone()).collect()
     }
 
     pub fn states(&self) -> impl Iterator<Item = &StateRef> {
@@ -95,12 +99,12 @@ impl Known {
     pub fn look(
         &mut self,
         diagnosis: &Diagnosis,
-        unread: BTreeSet<String>,
+        unread: Unread,
         hidden: &BTreeSet<StateRef>,
     ) -> Moves {
         let lost = self.lost(&unread);
         let mut now = Self::new(diagnosis, unread);
-        now.never_read.retain(|one| self.never_read.contains(one));
+        now.never_read.retain(|what, _| self.never_read.contains_key(what));
         if now.verdict == Verdict::NotProvable && self.verdict != Verdict::NotProvable {
             let why = lost.first().unwrap_or(&diagnosis.reason);
             return self.unseen(now.time, why.clone());
@@ -133,8 +137,10 @@ impl Known {
         for (state, status) in before.states.iter().filter(|(state, _)| hidden.contains(*state)) {
             self.states.insert(state.clone(), *status);
         }
-        if self.roots == before.roots {
-            self.verdict = before.verdict;
+        // With a root that may still be there, it is not better than it was.
+        let is_kept = before.roots.keys().any(|state| hidden.contains(state));
+        if is_kept && before.verdict != Verdict::NotProvable {
+            self.verdict = self.verdict.max(before.verdict);
         }
     }
 
@@ -211,8 +217,8 @@ mod tests {
         .unwrap()
     }
 
-    fn unread(what: &[&str]) -> BTreeSet<String> {
-        what.iter().map(|what| (*what).to_string()).collect()
+    fn unread(what: &[&str]) -> Unread {
+        what.iter().map(|what| (what.to_string(), format!("{what}: no"))).collect()
     }
 
     fn gone(moves: &Moves) -> Vec<&str> {
@@ -231,7 +237,7 @@ mod tests {
         let mut known = Known::new(&both, unread(&["logs"]));
         let moves = known.look(&one, unread(&["logs", "nodes"]), &hidden(&["a", "b"]));
         assert!(moves.is_none(), "{moves:?}");
-        assert_eq!(moves.unread, ["nodes"]);
+        assert_eq!(moves.unread, ["nodes: no"]);
         // What is new is told in any case, and what was kept is still known.
         let other = diagnosis("recoverable", &[("a", "confirmed"), ("c", "probable")]);
         let moves = known.look(&other, unread(&["nodes"]), &hidden(&["b"]));
@@ -239,11 +245,15 @@ mod tests {
         // What can be judged is judged, whatever else cannot be read.
         let moves = known.look(&one, unread(&["nodes"]), &hidden(&["c"]));
         assert_eq!(gone(&moves), ["b"]);
+        let healthy = diagnosis("healthy", &[]);
+        let mut other = known.clone();
+        let moves = other.look(&healthy, unread(&["nodes"]), &hidden(&["a"]));
+        assert_eq!((gone(&moves), moves.verdict.1), (vec!["c"], Verdict::Recoverable));
         let moves = known.look(&one, unread(&[]), &hidden(&[]));
         assert_eq!(gone(&moves), ["c"]);
         assert_eq!(moves.unread, Vec::<String>::new());
         // It was read since, so it lacks now.
-        assert_eq!(known.lost(&unread(&["logs"])), ["logs"]);
+        assert_eq!(known.lost(&unread(&["logs"])), ["logs: no"]);
     }
 
     #[test]
@@ -252,7 +262,7 @@ mod tests {
         let nothing = diagnosis("not-provable", &[]);
         let mut known = Known::new(&one, unread(&[]));
         let moves = known.look(&nothing, unread(&["the API"]), &hidden(&[]));
-        assert_eq!(moves.blind.as_deref(), Some("the API"));
+        assert_eq!(moves.blind.as_deref(), Some("the API: no"));
         assert!(moves.is_none());
         let moves = known.look(&nothing, unread(&[]), &hidden(&[]));
         assert_eq!(moves.blind.as_deref(), Some("of its own"));

@@ -3,6 +3,8 @@
 
 mod hindrance;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -105,6 +107,9 @@ pub struct Plan {
     /// Id of the repair, as `plimsoll explain` knows it.
     pub repair: String,
     pub title: String,
+    /// What only the user knew, from `--set`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub answers: BTreeMap<String, String>,
     pub reason: Reason,
     /// Every root that was there: another one later makes the plan stale.
     pub roots: Vec<StateRef>,

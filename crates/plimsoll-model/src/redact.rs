@@ -22,12 +22,14 @@ pub fn redact(text: &str) -> String {
 }
 
 fn cleaned(text: &str, depth: usize) -> String {
-    let text = secrets::replaced(text);
-    let Some(depth) = depth.checked_sub(1) else { return without_userinfo(&text) };
+    let Some(depth) = depth.checked_sub(1) else {
+        return without_userinfo(&secrets::replaced(text));
+    };
     let is_secret = |file: &str| cleaned(file, depth) != file;
-    let text = encoded::without_encoded(&text, is_secret);
+    // Whole files first: what is taken out of their first line would hide what the others are.
+    let text = encoded::without_encoded(text, is_secret);
     let text = percent::without_percent(&text, is_secret);
-    without_userinfo(&text)
+    without_userinfo(&secrets::replaced(&text))
 }
 
 /// The name and password of each URL, and of each `name:password@host` that lacks its scheme. A password that
@@ -40,13 +42,7 @@ pub fn without_userinfo(text: &str) -> String {
     let mut rest = text;
     while let Some(start) = rest.find("://") {
         let (head, tail) = rest.split_at(start + 3);
-        let end = tail.find(|c: char| matches!(c, '"' | '\'') || c.is_whitespace());
-        let mut end = end.unwrap_or(tail.len());
-        // The next URL of a list is another one.
-        if let Some(next) = tail[..end].find("://") {
-            end = tail[..next].rfind([',', ';', '|', '=']).unwrap_or(next);
-        }
-        let (url, after) = tail.split_at(end);
+        let (url, after) = tail.split_at(end_of_url(tail));
         out.push_str(&without_bare_userinfo(head));
         match end_of_userinfo(url) {
             Some(at) => {
@@ -59,6 +55,19 @@ pub fn without_userinfo(text: &str) -> String {
     }
     out.push_str(&without_bare_userinfo(rest));
     out
+}
+
+/// Up to a space or a quote. The next URL of a list is another one.
+fn end_of_url(tail: &str) -> usize {
+    let is_edge = |c: char| matches!(c, '"' | '\'') || c.is_whitespace();
+    let mut ends = tail
+        .char_indices()
+        .filter(|(at, c)| is_edge(*c) || (*c == ':' && tail[*at..].starts_with("://")));
+    match ends.next() {
+        Some((next, ':')) => tail[..next].rfind([',', ';', '|', '=']).unwrap_or(next),
+        Some((end, _)) => end,
+        None => tail.len(),
+    }
 }
 
 /// The last `@` behind a colon, but for that of an image's digest; without a colon, that of the name.
@@ -155,7 +164,7 @@ mod tests {
             ("https://a:2379,https://u:p@b:2379/x", "https://a:2379,https://[redacted]@b:2379/x"),
             ("a -----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n", "a [redacted private key]"),
             ("  client-key-data: LS0tLS1CRUdJTiBQ", "  client-key-data: [redacted]"),
-            ("x LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUU= y", "x [redacted private key] y"),
+            ("x LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUU= y", "x [redacted] y"),
             (
                 "    token: sha256~Zq7K2shaZq7K2shaZq7K2shaZq7K2sha\n    user: x",
                 "    token: [redacted]\n    user: x",
@@ -258,6 +267,39 @@ mod tests {
             redact("data:;base64,H4sIAAAAAAACA0vLz1dIBgBqL3RpAwAAAA=="),
             "data:;base64,[redacted]"
         );
+        let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{}", "MIIEabcd\n".repeat(30));
+        let lines = STANDARD.encode(key);
+        let lines: Vec<&str> = lines
+            .as_bytes()
+            .chunks(76)
+            .map(|l| std::str::from_utf8(l).unwrap_or_default())
+            .collect();
+        for end in ["\n  ", "\\n  "] {
+            let text = redact(&format!("tls.key: |{end}{}{end}y: 1", lines.join(end)));
+            let left: Vec<&str> = text.split(&end[..end.len() - 2]).map(str::trim).collect();
+            assert_eq!(left.join(""), "tls.key: |[redacted]y: 1", "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_made_to_be_slow_is_not() {
+        for text in [
+            format!("@{}", "://".repeat(200_000)),
+            "password=[redacted ".repeat(40_000),
+            "password=[redacted \n".repeat(40_000),
+            "user a password b ".repeat(40_000),
+            format!("{}x", "pwd: \"".repeat(100_000)),
+            "pass: ''".repeat(100_000),
+            "proxy_pass: {".repeat(60_000),
+            "oc login login -p ".repeat(40_000),
+            "echo a:b chpasswd ".repeat(40_000),
+            "set password for user x to ".repeat(40_000),
+            "secret_key='' ".repeat(60_000),
+            "$6$a$".repeat(100_000),
+            "eyJwYXNzd29yZCI6\nDec\n".repeat(40_000),
+        ] {
+            assert!(redact(&text).len() < text.len() * 2);
+        }
     }
 
     #[test]
@@ -282,6 +324,8 @@ mod tests {
             ("dbPass: hunter2", "dbPass: [redacted]"),
             ("rocommunity hunter2 10.0.0.1", "rocommunity [redacted] 10.0.0.1"),
             ("machine h login joe password hunter2", "machine h login joe password [redacted]"),
+            ("credentials={pwd=hunter2,user=x}", "credentials={pwd=[redacted],user=x}"),
+            ("proxy_pass: \"pwd=hunter4\"", "proxy_pass: \"pwd=[redacted]\""),
             ("<Password>hunter2</Password>", "<Password>[redacted]</Password>"),
             ("push glpat-abcdefghij0123456789 x", "push [redacted] x"),
             ("user root password hunter2 rejected", "user root password [redacted] rejected"),
@@ -295,6 +339,124 @@ mod tests {
             "no credentials: denied, one pass: 3 of 4",
             "proxy_pass: http://upstream, bypass=1 compass: north",
             "user root password authentication failed",
+        ] {
+            assert_eq!(redact(text), text);
+        }
+    }
+
+    #[test]
+    fn what_stands_below_a_file_in_base64_stays() {
+        let secret = "eyJwYXNzd29yZCI6Ik9CSkVDVFNFQ1JFVCJ9";
+        for below in [
+            "Dec 03 18:00:01.000000 master-1 kubelet: x",
+            "Dec",
+            "Done\nnext",
+            "  status",
+            "master-1",
+        ] {
+            let clean = format!("auth [redacted]\n{below}");
+            assert_eq!(redact(&format!("auth {secret}\n{below}")), clean);
+            assert_eq!(redact(&clean), clean);
+        }
+        // A file that is wrapped keeps to its indentation, whatever its first line has before it.
+        let (first, last) = secret.split_at(20);
+        assert_eq!(redact(&format!("x: {first}\n  {last}\ny")), "x: [redacted]\n  \ny");
+        assert_eq!(redact(&format!("x: {first}\\n  {last}  \\n")), "x: [redacted]\\n    \\n");
+        let file = STANDARD.encode("password: x\n".repeat(6));
+        let lines = [&file[..32], &file[32..64], &file[64..]];
+        let text = format!("x: {}\n  {}\n{}", lines[0], lines[1], lines[2]);
+        assert_eq!(redact(&text), "x: [redacted]\n  \n[redacted]", "two files");
+    }
+
+    #[test]
+    fn secrets_of_commands_and_sentences_go() {
+        for (text, clean) in [
+            ("racadm -r h -u root -p hunter2 get", "racadm -r h -u root -p [redacted] get"),
+            ("racadm -u root -p 'my pw' get", "racadm -u root -p [redacted] get"),
+            (
+                "racadm set iDRAC.Users.2.Password hunter2",
+                "racadm set iDRAC.Users.2.Password [redacted]",
+            ),
+            ("ipmitool user set password 2 calvin", "ipmitool user set password 2 [redacted]"),
+            (
+                "oc login -u kubeadmin -p ab-cd https://x",
+                "oc login -u kubeadmin -p [redacted] https://x",
+            ),
+            (
+                "podman login -u user -p=calvin quay.io",
+                "podman login -u user -p=[redacted] quay.io",
+            ),
+            (
+                "racadm -u root -p \"a\":\"$6$salt$abcdefgh\"",
+                "racadm -u root -p [redacted]:\"[redacted]\"",
+            ),
+            ("docker login quay.io -p calvin", "docker login quay.io -p [redacted]"),
+            ("cmd=\"sshpass -p x\\\" y\"", "cmd=\"sshpass -p [redacted]\\\" y\""),
+            (
+                "skopeo copy --src-creds user:x --dest-creds=joe:y a",
+                "skopeo copy --src-creds user:[redacted] --dest-creds=joe:[redacted] a",
+            ),
+            ("skopeo inspect --creds \"user:x\" a", "skopeo inspect --creds \"user:[redacted]\" a"),
+            ("etcdctl --user root:x get", "etcdctl --user root:[redacted] get"),
+            ("etcdctl --user='root:x y' get", "etcdctl --user='root:[redacted]' get"),
+            ("echo core:x | chpasswd", "echo core:[redacted] | chpasswd"),
+            ("echo 'core:x y' | sudo chpasswd -e", "echo 'core:[redacted]' | sudo chpasswd -e"),
+            ("echo x | passwd --stdin core", "echo [redacted] | passwd --stdin core"),
+            ("chpasswd core:x", "chpasswd core:[redacted]"),
+            ("chpasswd <<< \"core:x\"", "chpasswd <<< \"core:[redacted]\""),
+            ("passwordHash: $6$salt$X", "passwordHash: [redacted]"),
+            ("is $6$saltsalt$abcdefgh./ABC, y", "is [redacted], y"),
+            ("is $y$j9T$saltsalt$abcdefgh./ABC y", "is [redacted] y"),
+            ("is $2b$12$abcdefghijklmnopqrstuv.ABC y", "is [redacted] y"),
+            ("password is: calvin", "password is: [redacted]"),
+            ("new password hunter2", "new password [redacted]"),
+            (
+                "Setting password for user root to calvin",
+                "Setting password for user root to [redacted]",
+            ),
+            ("password => x, password := y", "password => [redacted], password := [redacted]"),
+            ("{\"token\" => \"x\"}", "{\"token\" => [redacted]}"),
+            ("if password == x", "if password == [redacted]"),
+            ("x?X-Amz-Signature=ab12&y=1", "x?X-Amz-Signature=[redacted]&y=1"),
+            ("x?sv=2022&sig=ab%2Bcd%3D&se=1", "x?sv=2022&sig=[redacted]&se=1"),
+            ("unlock luks passphrase hunter2", "unlock luks passphrase [redacted]"),
+            ("rd.luks.key=hunter2 quiet", "rd.luks.key=[redacted] quiet"),
+            (
+                "PrivateKey = /Anz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=",
+                "PrivateKey = [redacted]",
+            ),
+            ("secret_key=x, y", "secret_key=[redacted], y"),
+            ("agent_token 4e9f2c1b sent", "agent_token [redacted] sent"),
+            ("X-API-Key hunter2 sent", "X-API-Key [redacted] sent"),
+            ("vault hvs.CAESIJ1abcdefghijklmnop x", "vault [redacted] x"),
+            ("BMC credentials admin/calvin rejected", "BMC credentials admin/[redacted] rejected"),
+            ("login admin/calvin", "login admin/[redacted]"),
+        ] {
+            assert_eq!(redact(text), clean, "{text}");
+            assert_eq!(redact(clean), clean, "again: {text}");
+        }
+    }
+
+    #[test]
+    fn commands_and_sentences_without_a_secret_stay() {
+        for text in [
+            "oc get pods -p x, oc login failed, listening on -port 22",
+            "docker daemon: login failed",
+            "podman run --user 1000:1000 x, skopeo copy --creds user docker://x",
+            "racadm get iDRAC.Users.2.Password",
+            "echo hello | grep chpasswd",
+            "awk '{print $1$2$3}' $6$",
+            "the password is: required",
+            "new password required, new password authentication, enter new password:",
+            "user root password was rejected",
+            "set password for user root to expire",
+            "x?design=1&config=2, signature=invalid",
+            "luks passphrase prompt, LUKS passphrase is wrong",
+            "rd.luks.key=/etc/luks.key PrivateKey = /etc/tls.key private_key=None",
+            "hvs.example.com",
+            "agent_token expired, api-key v1 is gone, api-key 2025-12-03T18:00:00Z",
+            "credentials openshift-machine-api/aws-cloud-credentials not found",
+            "login openshift/oauth-server, login root/tty1",
         ] {
             assert_eq!(redact(text), text);
         }

@@ -1,6 +1,8 @@
 //! From a root cause to a plan, and what speaks against a step of it. Pure: plans are made of facts and
 //! of objects that somebody else read, and the guards judge what they are shown.
 
+mod again;
+mod ago;
 mod condition;
 mod draft;
 mod exact;
@@ -13,6 +15,7 @@ mod resource;
 mod told;
 pub mod verify;
 
+pub use again::otherwise;
 pub use condition::{Answer, holds};
 pub use draft::{
     Answers, Choice, Unplanned, asks, choose, claims_too_much, draft, draft_break_glass,

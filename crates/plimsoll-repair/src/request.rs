@@ -18,6 +18,7 @@ use plimsoll_model::plan::Signer;
 use plimsoll_model::{Time, clip, redact};
 use serde_json::Value;
 
+use crate::ago;
 use crate::expected::is_node_name;
 use decoded::{Asked, Signature};
 pub use inventory::{Addresses, Host, Inventory, Machine, NODES, Node, Serving, VOUCHERS, Voucher};
@@ -256,9 +257,9 @@ fn age(request: &Value, now: Time, found: &mut Findings) {
     };
     let age = now.duration_since(created);
     if age > OLDEST {
-        let minutes = age.as_mins();
+        let ago = ago::long(age);
         found.hold(format!(
-            "made {minutes} minutes ago: a kubelet that still waits asks again every 15 minutes"
+            "made {ago} ago: a kubelet that still waits asks again every 15 minutes"
         ));
     } else if age < -SKEW {
         found.hold(format!("made at {created}, which is still to come"));

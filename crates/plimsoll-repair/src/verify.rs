@@ -13,6 +13,7 @@ use plimsoll_model::plan::Verification;
 use plimsoll_model::verify::{Criterion, Met};
 use plimsoll_model::{Diagnosis, Entity, EntityId, FactBase, Time, Value};
 
+use crate::ago;
 use crate::condition::fact;
 use crate::resource::resource;
 
@@ -399,8 +400,8 @@ fn installed(base: &FactBase) -> Option<Criterion> {
             return Some(one(id, cluster, ok, "no version was completed yet, as far as is known"));
         }
     };
-    let ago = base.now.map(|now| now.duration_since(ended).as_mins());
-    let ago = ago.map_or("at a time unknown".into(), |minutes| format!("{minutes} minutes ago"));
+    let ago = base.now.map(|now| format!("{} ago", ago::long(now.duration_since(ended))));
+    let ago = ago.unwrap_or_else(|| "at a time unknown".into());
     Some(one(id, cluster, Met::Yes, format!("the install was complete at {ended}, {ago}")))
 }
 
@@ -409,14 +410,11 @@ pub fn gate(base: &FactBase) -> Option<String> {
     let Some(Value::Time(ended)) = fact(base, &EntityId::cluster(), "installEnded") else {
         return None;
     };
-    let left = (GATE - base.now?.duration_since(*ended)).as_mins();
-    Some(match left > 0 {
-        true => {
-            format!("the first hour ends in {left} minutes: what is not well by then needs a look")
-        }
-        false => {
-            format!("the first hour ended {} minutes ago: what is not well needs a look now", -left)
-        }
+    let left = GATE - base.now?.duration_since(*ended);
+    let time = ago::long(left.abs());
+    Some(match left.is_positive() {
+        true => format!("the first hour ends in {time}: what is not well by then needs a look"),
+        false => format!("the first hour ended {time} ago: what is not well needs a look now"),
     })
 }
 

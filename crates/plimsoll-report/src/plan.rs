@@ -2,14 +2,16 @@
 
 use plimsoll_model::Evidence;
 use plimsoll_model::diagnosis::StateRef;
-use plimsoll_model::plan::{Action, Condition, Permission, Plan, Rehearsal, Step, Target};
+use plimsoll_model::plan::{
+    Action, Condition, Hindrance, Permission, Plan, Rehearsal, Step, Target,
+};
 
 use crate::text::page::{CAREFUL, Page, STRONG};
 use crate::{TextOptions, safe, text, words};
 
 /// Lines of one text; a plan is read to its end.
 const LINES: usize = 12;
-const DIFF: usize = 40;
+pub const DIFF: usize = 40;
 const EFFECTS: usize = 6;
 /// Lines of one proof.
 const QUOTED: usize = 4;
@@ -59,7 +61,7 @@ pub fn plan_text(plan: &Plan, options: &TextOptions) -> String {
         page.blank();
         page.heading(CAREFUL, "It cannot be carried out as it is:", 1);
         for why in &plan.hindrances {
-            page.item(&safe::line(&why.to_string()), LINES);
+            page.item(&safe::line(&briefly(plan, why)), LINES);
         }
     }
     page.blank();
@@ -134,10 +136,27 @@ fn level(step: &Step) -> String {
     words::level(is_by_hand(step), step.blast, step.minutes)
 }
 
-/// What speaks against this step today.
+/// What speaks against this step today, but for what its own lines say.
 fn against<'p>(plan: &'p Plan, step: &Step) -> Vec<&'p str> {
     let of_it = plan.hindrances.iter().filter(|one| one.step == Some(step.number));
-    of_it.map(|one| one.why.as_str()).collect()
+    of_it.map(|one| one.why.as_str()).filter(|why| !is_told(step, why)).collect()
+}
+
+/// Whether a line of the step ends with the reason, which stands behind a colon.
+fn is_told(step: &Step, why: &str) -> bool {
+    let reason = why.split_once(": ").map(|(_, reason)| reason).filter(|text| !text.is_empty());
+    reason.is_some_and(|reason| step.diff.iter().any(|line| line.ends_with(reason)))
+}
+
+/// At the end of the plan: without the reason, where the step told it.
+fn briefly(plan: &Plan, one: &Hindrance) -> String {
+    let step = plan.steps.iter().find(|step| one.step == Some(step.number));
+    match (step, one.why.split_once(": ")) {
+        (Some(step), Some((what, _))) if is_told(step, &one.why) => {
+            format!("step {}: {what}", step.number)
+        }
+        _ => one.to_string(),
+    }
 }
 
 /// What is typed before it is done.
@@ -268,7 +287,7 @@ pub fn plan_markdown(plan: &Plan) -> String {
         out += &format!("**Escalate.** {}\n\n", md(escalate));
     }
     for why in &plan.hindrances {
-        out += &format!("**Hindrance.** {}\n\n", md(&why.to_string()));
+        out += &format!("**Hindrance.** {}\n\n", md(&briefly(plan, why)));
     }
     out + &format!("Plan `{}`\n", plan.digest)
 }
@@ -325,7 +344,7 @@ fn step_markdown(plan: &Plan, step: &Step) -> String {
     out + "\n"
 }
 
-fn md(text: &str) -> String {
+pub fn md(text: &str) -> String {
     crate::markdown::escape::prose(&safe::line(text))
 }
 
@@ -334,7 +353,7 @@ fn code(text: &str) -> String {
     format!("`{}`", safe::command(text).replace('`', "'"))
 }
 
-fn fenced(lines: &[String]) -> String {
+pub fn fenced(lines: &[String]) -> String {
     lines
         .iter()
         .map(|line| safe::command(line).replace("```", "'''"))

@@ -154,6 +154,19 @@ fn what_speaks_against_a_step_stands_at_it_and_at_the_end() {
     assert!(end.contains("step 2: not met now"), "{shown}");
 }
 
+/// What a line of the step says is not said again below it, and not at the end.
+#[test]
+fn a_reason_is_told_once() {
+    let mut plan = plan();
+    plan.steps[1].diff = vec!["! csr-1: to be denied: it asks for addresses of another".into()];
+    let why = "the rule denies csr-1: it asks for addresses of another";
+    plan.hindrances = vec![Hindrance::of_step(2, why)];
+    for shown in [plan_text(&plan, &TextOptions::default()), plan_markdown(&plan)] {
+        assert_eq!(shown.matches("addresses of another").count(), 1, "{shown}");
+        assert!(shown.contains("step 2: the rule denies csr-1"), "{shown}");
+    }
+}
+
 #[test]
 fn a_plan_by_hand_does_not_claim_to_read_only() {
     let mut plan = plan();
@@ -202,12 +215,12 @@ fn a_plan_as_json_is_what_its_schema_says() {
 
 #[test]
 fn a_session_is_told_in_its_order() {
-    insta::assert_snapshot!(session_text(&session(), &TextOptions::default()));
+    insta::assert_snapshot!(session_text(&session(), &plan(), &TextOptions::default()));
 }
 
 #[test]
 fn a_session_as_markdown() {
-    insta::assert_snapshot!(session_markdown(&session()));
+    insta::assert_snapshot!(session_markdown(&session(), &plan()));
 }
 
 #[test]
@@ -216,4 +229,79 @@ fn a_session_as_json_is_what_its_schema_says() {
     let value: Value = serde_json::from_str(&text).unwrap();
     assert!(jsonschema::is_valid(&Session::json_schema(), &value));
     insta::assert_snapshot!(text);
+}
+
+/// The journal of steps that were done, and then of these events.
+fn ended(more: Vec<Event>, outcome: Outcome) -> Session {
+    let did = |step| {
+        [
+            Event::Intends { step, before: "ab".into() },
+            Event::Did { step, after: "cd".into(), says: "changed".into() },
+        ]
+    };
+    let began = Event::Began { plan: "ab".into(), by: "kim".into(), before: None };
+    let mut session = session();
+    session.entries.clear();
+    let all = std::iter::once(began).chain(did(1)).chain(did(2)).chain(more);
+    for (minute, event) in (0_i64..).zip(all) {
+        let time = "2025-12-03T18:45:00Z".parse::<Time>().unwrap()
+            + jiff::SignedDuration::from_mins(minute);
+        session.entries.push(Entry::after(session.entries.last(), time, event));
+    }
+    Session { outcome, says: "it is over".into(), ..session }
+}
+
+#[test]
+fn a_record_says_what_was_changed_when_and_why() {
+    let session = ended(Vec::new(), Outcome::Fixed);
+    let shown = session_text(&session, &plan(), &TextOptions::default());
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for told in [
+        "What: Rebuild the identity of the kubelet",
+        "Why: The kubelet on master-1 lost its client certificate. kubelet-anonymous (Node/master-1)",
+        "When: 2025-12-03 18:45 to 2025-12-03 18:49, by kim",
+        "2. Pause pool master (done) - /spec/paused: false + /spec/paused: true",
+    ] {
+        assert!(words.contains(told), "{told}: {shown}");
+    }
+    assert!(!shown.contains("3. Look at the console"), "it was not done: {shown}");
+    let markdown = session_markdown(&session, &plan());
+    let diff = "## 2. Pause pool master (done)\n\n```diff\n- /spec/paused: false\n+ /spec/paused: true\n```";
+    assert!(markdown.contains(diff), "{markdown}");
+    assert!(markdown.contains("**Why.** The kubelet on master-1 lost"), "{markdown}");
+}
+
+#[test]
+fn nobody_is_said_to_have_typed_what_the_command_named() {
+    let shown = session_text(&session(), &plan(), &TextOptions::default());
+    assert!(shown.contains("step 1: named: master-1") && !shown.contains("typed\n"), "{shown}");
+}
+
+#[test]
+fn a_way_back_is_called_what_it_was() {
+    let cannot =
+        |step| Event::CannotUndo { step, why: "what it did stays and does no harm".into() };
+    let undid = |step| {
+        vec![Event::IntendsUndo { step }, Event::Undid { step, says: "it is as it was".into() }]
+    };
+    let worse = Event::Ended { outcome: Outcome::Worse, says: "etcd lost a member".into() };
+    let nothing = vec![cannot(2), cannot(1)];
+    let some = [vec![cannot(2)], undid(1)].concat();
+    let all = [vec![worse.clone()], undid(2), undid(1)].concat();
+    let worst = [vec![worse], nothing.clone()].concat();
+    for (events, outcome, opening) in [
+        (nothing, Outcome::PartlyRolledBack, "NOT ROLLED BACK: "),
+        (some, Outcome::PartlyRolledBack, "ROLLED BACK IN PART: "),
+        (all, Outcome::RolledBack, "WORSE, ROLLED BACK: "),
+        (worst, Outcome::PartlyRolledBack, "WORSE, NOT ROLLED BACK: "),
+    ] {
+        let session = ended(events, outcome);
+        let shown = session_text(&session, &plan(), &TextOptions::default());
+        assert!(shown.starts_with(opening), "{opening}: {shown}");
+        let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let stays = words.contains("master (not taken back: what it did stays");
+        assert_eq!(stays, outcome == Outcome::PartlyRolledBack, "{shown}");
+        assert_eq!(words.contains("It got worse: etcd lost a member"), opening.starts_with("W"));
+        assert!(shown.contains("1. Write the bootstrap kubeconfig"), "{shown}");
+    }
 }

@@ -15,7 +15,7 @@ use crate::repeats::{without_other_pods, without_repeats};
 use crate::scan::ScannedLog;
 use crate::store::{Item, MachineNotes, Slot, SourceNotes, Store};
 use crate::times::{LineTime, resolve};
-use crate::versions::{without_duplicates, without_the_gone};
+use crate::versions::{Span, without_duplicates, without_the_gone};
 
 /// `names` are those of the sources, with `None` in place of a kind that has to be found out.
 pub fn assemble(
@@ -54,9 +54,10 @@ pub fn assemble(
     let newest = || logs.iter().filter_map(|log| log.end).max().max(named).or(near);
     let now = now.or(store.now).or_else(newest);
     let machines = machines_of(&store.sources, &logs);
-    let taken: Vec<Option<Time>> = store.sources.iter().map(|notes| notes.taken).collect();
+    let spans: Vec<Span> =
+        store.sources.iter().map(|notes| Span { began: notes.began, ended: notes.taken }).collect();
     let collected = honest(store.collected, &store.not_all);
-    let documents = without_duplicates(without_the_gone(documents, &collected, &taken), &taken);
+    let documents = without_duplicates(without_the_gone(documents, &collected, &spans), &spans);
     let mut sources: Vec<SourceInfo> = names
         .into_iter()
         .zip(std::mem::take(&mut store.sources))

@@ -202,7 +202,7 @@ fn digest_kind(
             machines::label(source, path, text);
         }),
         Kind::Timestamp => with_whole(input, MAX_FILE, &mut buffers.whole, |text, _| {
-            if let Some(time) = gather::newest_time(text) {
+            for time in gather::times(text) {
                 source.reading.store().gather_time(source.index, time);
             }
         }),

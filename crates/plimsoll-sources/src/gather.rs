@@ -19,10 +19,10 @@ const COMPLAINTS: [&str; 6] = [
     "timed out",
 ];
 
-/// The newest time in a `timestamp` file, or in what `date` said.
-pub fn newest_time(text: &[u8]) -> Option<Time> {
+/// Of a `timestamp` file, which tells the first and the last, or of what `date` said.
+pub fn times(text: &[u8]) -> Vec<Time> {
     let text = String::from_utf8_lossy(text);
-    text.lines().filter_map(|line| go_time(line).or_else(|| date_time(line))).max()
+    text.lines().filter_map(|line| go_time(line).or_else(|| date_time(line))).collect()
 }
 
 /// `Wed Dec  3 18:42:00 UTC 2025`
@@ -197,11 +197,11 @@ mod tests {
     }
 
     #[test]
-    fn now_is_the_newest_line() {
+    fn each_line_is_a_time() {
         let text = b"2021-09-14 16:43:44.05 +0200 CEST m=+1.4\n2021-09-14 14:44:22.4 +0000 UTC m=+3\nrubbish\n";
-        assert_eq!(newest_time(text).unwrap().to_string(), "2021-09-14T14:44:22.4Z");
-        assert_eq!(newest_time(b""), None);
-        let date = newest_time(b"Wed Dec  3 18:42:00 UTC 2025\n").unwrap();
-        assert_eq!(date.to_string(), "2025-12-03T18:42:00Z");
+        let shown = |text: &[u8]| times(text).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(shown(text), ["2021-09-14T14:43:44.05Z", "2021-09-14T14:44:22.4Z"]);
+        assert_eq!(times(b""), []);
+        assert_eq!(shown(b"Wed Dec  3 18:42:00 UTC 2025\n"), ["2025-12-03T18:42:00Z"]);
     }
 }

@@ -48,6 +48,7 @@ use crate::folder::{Content, Entry};
 use crate::layout::Wants;
 use crate::location::Location;
 use crate::matcher::Matchers;
+use store::Item;
 
 pub use digest::plain;
 pub use lines::LineScan;
@@ -169,7 +170,21 @@ impl<'n> Reader<'n> {
                 || ReadError { path: PathBuf::new(), reason: "no location was given".into() };
             return Err(refused.into_iter().next().unwrap_or_else(nothing));
         }
-        Ok(self.end(reading, names))
+        let store = reading.into_store();
+        let documents = store.items.values().filter_map(|item| match item {
+            Item::Document(found) => Some(found),
+            _ => None,
+        });
+        if let Some((source, of, id)) = versions::of_another_cluster(documents) {
+            let name = |source: usize| names.get(source).map_or("", |(name, _)| name.as_str());
+            let (first, other) = ((name(of.0), of.1), (name(source), id));
+            let reason = format!(
+                "several sources describe one cluster, and these are two: {} is {}, {} is {}",
+                first.0, first.1, other.0, other.1
+            );
+            return Err(ReadError { path: name(source).into(), reason });
+        }
+        Ok(assemble::assemble(store, names, self.gaps.clone(), self.needs))
     }
 
     /// As the function `read_tree`.

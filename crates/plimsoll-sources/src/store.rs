@@ -65,6 +65,8 @@ pub struct SourceNotes {
     told: u64,
     has_more_gaps: bool,
     pub left_out: u64,
+    /// When it was begun to be gathered.
+    pub began: Option<Time>,
     /// When it was gathered.
     pub taken: Option<Time>,
     /// Folders that are the root of a gather.
@@ -184,6 +186,7 @@ impl Store {
     pub fn gather_time(&mut self, source: usize, time: Time) {
         self.now = self.now.max(Some(time));
         if let Some(notes) = self.sources.get_mut(source) {
+            notes.began = Some(notes.began.map_or(time, |first| first.min(time)));
             notes.taken = notes.taken.max(Some(time));
         }
     }

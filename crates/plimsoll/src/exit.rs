@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -26,6 +26,8 @@ pub enum Outcome {
     Stale,
     /// 5: a guard, a right or a lock does not allow it.
     Refused,
+    /// 130: somebody asked it to stop, and it did so in order.
+    Interrupted,
 }
 
 /// How a command ended when it could not do its work.
@@ -78,7 +80,8 @@ pub fn on_interrupt(cleanup: Option<Cleanup>) {
     *CLEANUP.lock().unwrap_or_else(PoisonError::into_inner) = cleanup;
 }
 
-/// 130: Ctrl-C, and so 143 and 129 for TERM and HUP, after what is unfinished was taken away.
+/// 130: Ctrl-C, and so 143 and 129 for TERM and HUP, after what is unfinished was taken away and what was started
+/// was told to end.
 pub fn end_on_interrupt() {
     std::thread::spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
@@ -98,10 +101,44 @@ pub fn end_on_interrupt() {
                 cleanup();
             }
             anstream::eprintln!();
+            // Last: who waits for them would start others.
+            end_children();
             #[expect(clippy::exit, clippy::disallowed_methods, reason = "the one place for it")]
             std::process::exit(code);
         }
     });
+}
+
+/// Programs that were started are not left behind. Nobody waits here for their end.
+fn end_children() {
+    let children = children(std::process::id());
+    if children.is_empty() {
+        return;
+    }
+    let mut kill = Command::new("kill");
+    kill.args(["-TERM", "--"]).args(children);
+    kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _ = kill.spawn();
+}
+
+/// As `kill` takes them: who leads a group is ended with what it started.
+fn children(parent: u32) -> Vec<String> {
+    let Ok(all) = fs_err::read_dir("/proc") else { return Vec::new() };
+    let child = |entry: fs_err::DirEntry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let stat = fs_err::read(entry.path().join("stat")).ok()?;
+        let (of, group) = parent_and_group(&String::from_utf8_lossy(&stat))?;
+        let leads = group == pid;
+        (of == parent).then(|| if leads { format!("-{pid}") } else { pid.to_string() })
+    };
+    all.flatten().filter_map(child).collect()
+}
+
+/// Of `/proc/PID/stat`: what stands behind the name, which may hold anything.
+fn parent_and_group(stat: &str) -> Option<(u32, u32)> {
+    let (_, after) = stat.rsplit_once(')')?;
+    let mut words = after.split_whitespace().skip(1);
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
 }
 
 /// The exit code that belongs to the signal.
@@ -123,6 +160,7 @@ pub fn finish(result: Result<Outcome, Failure>) -> ExitCode {
         Ok(Outcome::NotProvable) => ExitCode::from(3),
         Ok(Outcome::Stale) => ExitCode::from(4),
         Ok(Outcome::Refused) => ExitCode::from(5),
+        Ok(Outcome::Interrupted) => ExitCode::from(130),
         Err(failure) => {
             crate::output::complain(&failure.to_string());
             ExitCode::from(match failure {
@@ -144,5 +182,29 @@ pub fn usage(error: &clap::Error) -> ExitCode {
             ExitCode::from(0)
         }
         _ => ExitCode::from(2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_children_are_found_and_nobody_elses() {
+        let mut plain = Command::new("sleep").arg("600").spawn().unwrap();
+        let mut group = Command::new("sleep");
+        let group = std::os::unix::process::CommandExt::process_group(&mut group, 0);
+        let mut leader = group.arg("600").spawn().unwrap();
+        let found = children(std::process::id());
+        let pids = (plain.id(), leader.id());
+        for child in [&mut plain, &mut leader] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert!(found.contains(&pids.0.to_string()), "{pids:?} {found:?}");
+        assert!(found.contains(&format!("-{}", pids.1)), "{pids:?} {found:?}");
+        assert!(!found.contains(&std::process::id().to_string()));
+        assert_eq!(parent_and_group("7 (odd ) name) S 3 5 5 0"), Some((3, 5)));
+        assert_eq!(parent_and_group("7 (cut"), None);
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use plimsoll_live::{Live, Node, Patience, Progress, Proxies, Request, Silent, Vantage};
-use plimsoll_model::Needs;
+use plimsoll_model::{EntityId, Evidence, Needs};
 use plimsoll_sources::Given;
 
 use crate::args::{Diagnose, Reach, Talk};
@@ -49,16 +49,23 @@ pub fn sorted(
                 return Err(Failure::Usage(message.into()));
             }
             Some(("kube", context)) => cluster = Some(vantage(Some(context), reach)),
-            Some(("ssh", destination)) => match destination.rsplit_once('@') {
-                _ if destination.starts_with('-') || destination.is_empty() => {
-                    return Err(Failure::Usage(format!("'{text}': give a host, as ssh:core@HOST")));
+            Some(("ssh", destination)) => match user_and_host(destination)? {
+                (_, "all") if all_nodes_as.is_some() => return Err(twice("every node")),
+                (user, "all") => all_nodes_as = Some(user.unwrap_or("core").into()),
+                (_, host) if nodes.iter().any(|node| is_at(node, host)) => {
+                    return Err(twice(host));
                 }
-                None if destination == "all" => all_nodes_as = Some("core".into()),
-                Some((user, "all")) => all_nodes_as = Some(user.into()),
                 _ => nodes.push(Node::Ssh { destination: destination.into() }),
             },
             Some(("node", root)) if Node::is_running(Path::new(root)) => {
-                nodes.push(Node::Here { root: root.into() });
+                let node = Node::Here { root: root.into() };
+                if nodes.contains(&node) {
+                    return Err(twice(root));
+                }
+                nodes.push(node);
+            }
+            Some(("bmc", _)) if sources.iter().filter(|other| *other == source).count() > 1 => {
+                return Err(twice(text));
             }
             Some(("bmc", "cluster")) => bmcs_of_cluster = true,
             Some(("bmc", file)) => bmcs.extend(bmcs::targets(Path::new(file))?),
@@ -67,6 +74,13 @@ pub fn sorted(
     }
     if (all_nodes_as.is_some() || bmcs_of_cluster) && cluster.is_none() {
         cluster = Some(vantage(None, reach));
+    }
+    if cluster.is_none()
+        && let Some(unused) = &reach.kubeconfig
+    {
+        let unused = unused.display();
+        let message = format!("--kubeconfig {unused} is for a cluster: give kube: as a source too");
+        return Err(Failure::Usage(message));
     }
     if let Some(cluster) = &mut cluster {
         cluster.nodes = nodes.iter().filter_map(Node::host).map(str::to_string).collect();
@@ -92,6 +106,37 @@ pub fn sorted(
         clock,
     });
     Ok(Sorted { paths, live })
+}
+
+fn twice(what: &str) -> Failure {
+    Failure::Usage(format!("{what} is given twice: each is read once"))
+}
+
+fn is_at(node: &Node, host: &str) -> bool {
+    let bare = |host: &str| host.trim_matches(['[', ']']).to_lowercase();
+    node.host().is_some_and(|known| bare(known) == bare(host))
+}
+
+/// Of `[USER@]HOST`.
+fn user_and_host(destination: &str) -> Result<(Option<&str>, &str), Failure> {
+    let (user, host) = match destination.rsplit_once('@') {
+        Some((user, host)) => (Some(user), host),
+        None => (None, destination),
+    };
+    if destination.starts_with('-') || user == Some("") || host.is_empty() {
+        let message = format!("'ssh:{destination}': give a host, as ssh:core@HOST");
+        return Err(Failure::Usage(message));
+    }
+    if let Some((name, port)) = host.rsplit_once(':')
+        && (!name.contains(':') || name.ends_with(']'))
+        && port.parse::<u16>().is_ok()
+    {
+        let message = format!(
+            "'ssh:{destination}': a port is not taken here\nhint: put it into ~/.ssh/config: Host {name}, Port {port}"
+        );
+        return Err(Failure::Usage(message));
+    }
+    Ok((user, host))
 }
 
 fn vantage(context: Option<&str>, reach: &Reach) -> Vantage {
@@ -165,6 +210,13 @@ pub fn open(request: Request, progress: &dyn Progress) -> Result<Live, Failure> 
     })
 }
 
+/// Whether a node's journals told of a root. They are read on then, however well the node looks: only they tell
+/// that it is over. Others are not, or what always stood in them would look new.
+pub fn told_by_journals(root: &EntityId, evidence: &[Evidence]) -> bool {
+    let journals = format!("nodes/{}/journal/", root.name);
+    root.kind == "Node" && evidence.iter().any(|proof| proof.path.contains(&journals))
+}
+
 /// On a terminal, what is being read.
 pub fn progress(talk: &Talk) -> Box<dyn Progress> {
     match talk.quiet || !io::stderr().is_terminal() {
@@ -174,13 +226,21 @@ pub fn progress(talk: &Talk) -> Box<dyn Progress> {
 }
 
 /// Everything that a diagnosis reads; what is live is read while it comes.
-pub fn given(args: &Diagnose, needs: &Needs) -> Result<Vec<Given>, Failure> {
+pub fn given(
+    args: &Diagnose,
+    needs: &Needs,
+    watched: &BTreeSet<String>,
+) -> Result<Vec<Given>, Failure> {
     let Sorted { paths, live } = sorted(&args.sources, &args.reach, args.now)?;
-    if args.keep.is_some() && live.is_none() {
-        return Err(Failure::Usage("--keep keeps live sources, and none is given".into()));
+    if let Some(file) = &args.keep {
+        to_be_file("--keep", file)?;
+        if live.is_none() {
+            return Err(Failure::Usage("--keep keeps live sources, and none is given".into()));
+        }
     }
     let mut given: Vec<Given> = paths.into_iter().map(Given::Path).collect();
-    if let Some(request) = live {
+    if let Some(mut request) = live {
+        request.watched.clone_from(watched);
         let progress = progress(&args.talk);
         let live = open(request, &*progress)?;
         let name = live.name().to_string();
@@ -235,6 +295,16 @@ impl Write for NewArchive {
     fn flush(&mut self) -> io::Result<()> {
         self.packer.as_mut().map_or(Ok(()), Write::flush)
     }
+}
+
+/// Who types `-` means stdout, and not a file of that name.
+pub fn to_be_file(option: &str, file: &Path) -> Result<(), Failure> {
+    if file != Path::new("-") {
+        return Ok(());
+    }
+    let message =
+        format!("{option} -: nothing but a file is written\nhint: give its name: {option} NAME");
+    Err(Failure::Usage(message))
 }
 
 /// A new file that only its owner can read. One that is there already is left alone.
@@ -301,5 +371,60 @@ impl Read for Kept {
         let count = self.stream.read(buffer)?;
         self.keep(&buffer[..count]);
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(sources: &[&str]) -> Option<String> {
+        let sources: Vec<PathBuf> = sources.iter().map(PathBuf::from).collect();
+        let reach = Reach {
+            kubeconfig: None,
+            endpoint: Vec::new(),
+            no_probe: true,
+            ntp_server: Vec::new(),
+            request_timeout: 1,
+            timeout: 1,
+        };
+        match sorted(&sources, &reach, None) {
+            Ok(_) => None,
+            Err(Failure::Usage(message)) => Some(message),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn a_machine_is_given_once_and_by_a_name_that_ssh_can_take() {
+        let refused: [(&[&str], &str); 12] = [
+            (&["ssh:core@10.0.0.1", "ssh:core@10.0.0.1"], "10.0.0.1 is given twice"),
+            (&["ssh:core@Master-0", "ssh:root@master-0"], "master-0 is given twice"),
+            (&["ssh:all", "ssh:root@all"], "every node is given twice"),
+            (&["node:/", "node:/"], "/ is given twice"),
+            (&["ssh:"], "give a host"),
+            (&["ssh:core@"], "give a host"),
+            (&["ssh:@10.0.0.1"], "give a host"),
+            (&["ssh:-oProxyCommand=x"], "give a host"),
+            (&["ssh:core@10.0.0.1:2222"], "Host 10.0.0.1, Port 2222"),
+            (&["ssh:[fd00::5]:22"], "~/.ssh/config"),
+            (&["bmc:cluster", "bmc:cluster"], "bmc:cluster is given twice"),
+            (&["bmc:/no/file", "bmc:/no/file"], "bmc:/no/file is given twice"),
+        ];
+        for (sources, told) in refused {
+            let message = refusal(sources).unwrap_or_default();
+            assert!(message.contains(told), "{sources:?}: {message}");
+        }
+        let taken: [&[&str]; 2] =
+            [&["ssh:core@fd00::5", "ssh:core@fd00::6"], &["ssh:a", "ssh:all", "node:/"]];
+        for sources in taken {
+            assert_eq!(refusal(sources), None, "{sources:?}");
+        }
+    }
+
+    #[test]
+    fn a_dash_is_no_name_of_a_file() {
+        assert!(matches!(to_be_file("-o", Path::new("-")), Err(Failure::Usage(_))));
+        assert!(to_be_file("-o", Path::new("-.tar.gz")).is_ok());
     }
 }

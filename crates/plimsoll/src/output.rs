@@ -17,9 +17,15 @@ pub fn text_options(talk: &Talk) -> TextOptions {
 
 /// A reader that went away (`| head`) is no fault of ours.
 pub fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
+    let mut out = std::io::stdout().lock();
+    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+fn written(result: std::io::Result<()>) -> Result<(), Failure> {
+    match result {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::Internal(anyhow::anyhow!(error).context("cannot write the answer")))
+            let why = plimsoll_sources::plain(&error);
+            Err(Failure::Unreadable(format!("the answer could not be written to stdout: {why}")))
         }
         _ => Ok(()),
     }
@@ -33,5 +39,18 @@ pub fn complain(text: &str) {
 pub fn note(talk: &Talk, text: &str) {
     if !talk.quiet {
         anstream::eprintln!("{text}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_fault_of_ours_and_a_closed_pipe_none_at_all() {
+        let full = written(fs_err::write("/dev/full", "x"));
+        let Err(Failure::Unreadable(why)) = full else { panic!("it was written") };
+        assert!(why.starts_with("the answer could not be written to stdout: "), "{why}");
+        assert!(written(Err(std::io::ErrorKind::BrokenPipe.into())).is_ok());
     }
 }

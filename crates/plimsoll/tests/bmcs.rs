@@ -57,6 +57,8 @@ async fn bmcs_are_read_compared_and_captured_without_their_passwords() {
     assert!(account.contains("BMC of worker-0: it does not take the credentials"), "{account}");
     assert_eq!(unpacked(&folder, "master-0")["auth"]["status"], "accepted");
     assert_eq!(unpacked(&folder, "master-1")["tls"]["trusted"], false);
+    assert_eq!(unpacked(&folder, "master-1")["verify"], false);
+    assert_eq!(unpacked(&folder, "master-0")["verify"], true);
     assert_eq!(unpacked(&folder, "worker-0")["auth"]["status"], "unauthorized");
     let differences = unpacked(&folder, "differences");
     let odd = differences.as_array().unwrap().iter().any(|one| one["odd"] == "worker-0");
@@ -65,6 +67,33 @@ async fn bmcs_are_read_compared_and_captured_without_their_passwords() {
     assert!(!String::from_utf8_lossy(&all.unwrap().stdout).contains(PASSWORD));
     let (_, live, _) = plimsoll(&folder, &["diagnose", "bmcs.tar.gz", "--output", "json"]);
     assert!(live.contains("\"kind\": \"capture\"") && !live.contains(PASSWORD), "{live}");
+    // Who asked for no verification is not told to ask for none.
+    assert!(!is_active(&live, "bmc-tls-untrusted"), "{live}");
+}
+
+fn is_active(diagnosis: &str, state: &str) -> bool {
+    let diagnosis: Value = serde_json::from_str(diagnosis).unwrap();
+    let states = diagnosis["states"].as_array().unwrap();
+    states.iter().any(|one| one["id"] == state && one["status"] == "active")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_system_that_the_bmc_does_not_have_is_told() {
+    let bmc = Server::of(dell_r750()).credentials("admin", PASSWORD).start().await.unwrap();
+    let folder = TempDir::new().unwrap();
+    let host = format!(
+        "- name: w\n  address: {}\n  username: admin\n  passwordEnv: BMC_PASSWORD\n",
+        bmc.address("/redfish/v1/Systems/7")
+    );
+    fs_err::write(folder.path().join("hosts.yaml"), host).unwrap();
+    let (code, account, talk) =
+        plimsoll(&folder, &["capture", "bmc:hosts.yaml", "-o", "bmcs.tar.gz"]);
+    assert_eq!(code, 3, "{account} {talk}");
+    let told = "the address asks for this system, and the BMC has another";
+    let account = account.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(account.contains(&format!("BMC of w: /redfish/v1/Systems/7: {told}")), "{account}");
+    let (_, live, _) = plimsoll(&folder, &["diagnose", "bmc:hosts.yaml", "--output", "json"]);
+    assert!(is_active(&live, "bmc-address-wrong") && live.contains(told), "{live}");
 }
 
 #[test]
@@ -92,7 +121,8 @@ fn silent_bmcs_keep_to_the_time_of_the_whole() {
     let folder = TempDir::new().unwrap();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
-    let host = |at| format!("- name: host-{at}\n  address: redfish+http://{address}/redfish/v1\n");
+    let system = format!("redfish+http://{address}/redfish/v1/Systems");
+    let host = |at| format!("- name: host-{at}\n  address: {system}/{at}\n");
     let hosts: String = (0..40).map(host).collect();
     fs_err::write(folder.path().join("hosts.yaml"), format!("hosts:\n{hosts}")).unwrap();
     let begun = std::time::Instant::now();
@@ -117,6 +147,42 @@ fn a_file_without_hosts_is_refused_with_its_line() {
         ("hosts:\n- address: x\n  passwordEnv: NOT_SET_ANYWHERE\n", "$NOT_SET_ANYWHERE is not set"),
         ("hosts:\n- address: x\n  passwordFile: none\n", "hosts.yaml:2: cannot read none"),
         ("hosts: [\n", "cannot read hosts.yaml"),
+        (
+            "hosts:\n- name: x\n  address: a\n- name: x\n  address: b\n",
+            "hosts.yaml:4: the host in line 2 has the same name",
+        ),
+        (
+            "- name: x\n  address: redfish://10.0.0.1/redfish/v1/Systems/1\n- name: y\n  address: redfish-virtualmedia://10.0.0.1:443/redfish/v1/Systems/1/\n",
+            "hosts.yaml:3: the host in line 1 has the same BMC",
+        ),
+        (
+            "- name: x\n  address: ipmi://10.0.0.1\n- name: y\n  address: ipmi://10.0.0.1\n",
+            "hosts.yaml:3: the host in line 1 has the same BMC",
+        ),
+        (
+            "- address: a\n  disableCertificateVerification: yes\n",
+            "hosts.yaml:2: disableCertificateVerification: write true, without quotes",
+        ),
+        (
+            "- address: a\n  disableCertificateVerification: \"false\"\n",
+            "hosts.yaml:2: disableCertificateVerification: write false, without quotes",
+        ),
+        (
+            "- address: a\n  disableCertificateVerification:\n",
+            "disableCertificateVerification: write true or false",
+        ),
+        (
+            "- address: a\n  disableCertificateVerificaton: true\n",
+            "hosts.yaml:2: 'disableCertificateVerificaton' is no key of a host: it has name, address,",
+        ),
+        (
+            "platform:\n  baremetal:\n    hosts:\n    - name: x\n      role: master\n      bmc:\n        address: a\n        user: b\n",
+            "hosts.yaml:8: 'user' is no key of a BMC: it has address, username,",
+        ),
+        (
+            "- name: x\n  bmc:\n    address: a\n  disableCertificateVerification: true\n",
+            "hosts.yaml:4: 'disableCertificateVerification' belongs under 'bmc' of this host",
+        ),
     ] {
         fs_err::write(folder.path().join("hosts.yaml"), text).unwrap();
         let (code, _, talk) = plimsoll(&folder, &["diagnose", "bmc:hosts.yaml"]);

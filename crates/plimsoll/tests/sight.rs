@@ -22,7 +22,7 @@ fn hidden_without(gone: &str) -> BTreeSet<String> {
     let known: Vec<_> = roots.iter().map(plimsoll_model::diagnosis::Root::state).collect();
     let rest: Tree = whole.into_iter().filter(|(path, _)| !path.contains(gone)).collect();
     let (base, _) = support::examine(&rest);
-    let hidden = plimsoll_engine::hidden(&support::PACK, &base, known.iter(), true);
+    let hidden = plimsoll_engine::hidden(&support::PACK, &base, known.iter());
     hidden.into_iter().map(|state| state.id).collect()
 }
 

@@ -19,7 +19,6 @@ pub struct OfStep {
 
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    pub began: bool,
     /// The last thing that was done or tried was to take something back.
     pub goes_back: bool,
     steps: BTreeMap<usize, OfStep>,
@@ -38,7 +37,6 @@ impl Progress {
                 _ => {}
             }
             match &entry.event {
-                Event::Began { .. } => progress.began = true,
                 Event::Intends { step, .. } => {
                     // It is done again after it was taken back.
                     let of = progress.steps.entry(*step).or_default();
@@ -67,6 +65,11 @@ impl Progress {
     /// Whether anything may have been changed that is not taken back.
     pub fn touched(&self) -> bool {
         self.steps.values().any(|step| step.intends || step.did)
+    }
+
+    /// The same of what comes behind a step.
+    pub fn touched_behind(&self, number: usize) -> bool {
+        self.steps.range(number + 1..).any(|(_, step)| step.intends || step.did)
     }
 
     /// The first step that is not over.

@@ -94,6 +94,17 @@ impl Transaction<'_> {
         Ok(is_so.then(|| "not needed any more".to_string()))
     }
 
+    /// Left out by an earlier life of the session, and somebody changed since what made it needless.
+    pub(super) fn is_needed_again(&self, step: &Step, progress: &Progress) -> Result<bool, Halt> {
+        if self.is_not_needed(step)?.is_some() {
+            return Ok(false);
+        }
+        match progress.touched_behind(step.number) {
+            true => Err(Halt::Stale(step.number, AGAIN.into())),
+            false => Ok(true),
+        }
+    }
+
     fn by_hand(&mut self, step: &Step) -> Result<(), Halt> {
         let number = step.number;
         self.log.append(Event::Intends { step: number, before: String::new() })?;
@@ -153,7 +164,7 @@ impl Transaction<'_> {
         for step in &self.plan.steps {
             let of = progress.step(step.number);
             let (said, name) = match &step.action {
-                _ if of.did || of.holds || of.skipped => continue,
+                _ if of.did || of.holds => continue,
                 Action::Hand { .. } => (self.consent.did(step), BY_HAND.to_string()),
                 _ if self.needs_a_name(step) => {
                     let name = self.name_of(step);
@@ -201,6 +212,7 @@ impl Transaction<'_> {
 pub const BY_HAND: &str = "by-hand";
 
 const DONE: &str = "it is done already, and not by this plan";
+const AGAIN: &str = "it was left out because it was not needed, and is needed now";
 
 fn ahead(target: &dyn Target, step: &Step, intended: bool) -> Result<Ahead, Halt> {
     let number = step.number;

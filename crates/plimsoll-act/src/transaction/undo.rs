@@ -4,9 +4,9 @@ use plimsoll_model::FactBase;
 use plimsoll_model::plan::{Action, Step, Undo};
 use plimsoll_model::session::{Event, Outcome};
 use plimsoll_repair::guard::{self, Scene};
-use plimsoll_repair::reversed;
+use plimsoll_repair::{begun_by, reversed};
 
-use super::history::{Progress, left_by};
+use super::history::{OfStep, Progress, left_by};
 use super::step::called;
 use super::{Ended, Transaction};
 use crate::journal::Unwritable;
@@ -16,10 +16,16 @@ impl Transaction<'_> {
     pub fn roll_back(&mut self) -> Result<Ended, Unwritable> {
         let progress = Progress::of(self.log.entries());
         let mut left: Vec<String> = Vec::new();
+        let mut is_lost = false;
         for number in progress.to_undo() {
             let Some(step) = self.plan.steps.iter().find(|step| step.number == number) else {
                 continue;
             };
+            // Last first: what an earlier step did may still be needed by what is not taken back.
+            if is_lost || (!left.is_empty() && step.undo == Undo::Delete) {
+                left.push(format!("step {number}: left until what came after it is taken back"));
+                continue;
+            }
             self.consent.hears(&format!("taking back step {number}: {}", step.title));
             match &step.undo {
                 Undo::Nothing { because } => {
@@ -61,17 +67,43 @@ impl Transaction<'_> {
             match result {
                 Ok(says) => self.log.append(Event::Undid { step: number, says })?,
                 Err(trouble) => {
+                    is_lost = matches!(trouble, Trouble::Lost(_));
                     let why = trouble.to_string();
                     left.push(format!("step {number}: {why}"));
                     self.log.append(Event::CannotUndo { step: number, why })?;
                 }
             }
         }
+        left.extend(self.done_by_whom(&progress));
+        let is_nothing = progress.to_undo().is_empty();
         let (outcome, says) = match left.is_empty() {
+            true if is_nothing => (Outcome::RolledBack, "nothing was done".to_string()),
             true => (Outcome::RolledBack, "every step is taken back".to_string()),
             false => (Outcome::PartlyRolledBack, format!("left: {}", left.join("; "))),
         };
         self.ended(outcome, says)
+    }
+
+    /// Steps that look done, and of which the journal says nothing: its end may be gone.
+    fn done_by_whom(&self, progress: &Progress) -> Vec<String> {
+        let is_known = |step: &&Step| progress.step(step.number) != OfStep::default();
+        let is_ours = |step: &&Step| {
+            // What ends what another step began is so before that, too.
+            !matches!(step.action, Action::Hand { .. } | Action::Wait)
+                && begun_by(self.plan, step).is_none()
+        };
+        let looks_done = |step: &&Step| {
+            let sight = self.targets.of(step).and_then(|target| target.look(step));
+            matches!(sight, Ok(Sight { standing: Standing::Done, .. }))
+        };
+        let unknown = self.plan.steps.iter().filter(|step| !is_known(step));
+        unknown
+            .filter(is_ours)
+            .filter(looks_done)
+            .map(|step| {
+                format!("step {}: it looks done, and nobody wrote down by whom", step.number)
+            })
+            .collect()
     }
 
     /// What speaks against taking it back now.

@@ -229,6 +229,7 @@ pub fn plan() -> Plan {
         confidence: Confidence::Confirmed,
         repair: "test".into(),
         title: "test".into(),
+        answers: BTreeMap::new(),
         reason: Reason { summary: String::new(), explains: Vec::new(), evidence: Vec::new() },
         roots: vec![root()],
         minutes: None,

@@ -23,6 +23,11 @@ const MOST: usize = 256;
 /// In these a host that is on its way differs from those that have arrived, and nothing is wrong with it.
 const OF_THE_MOMENT: [&str; 3] = ["power", "boot override", "inserted media"];
 
+/// Hosts of the cluster that are named where one is missed.
+const NAMED: usize = 8;
+/// What is not written behind a host.
+const USUAL_PORT: u64 = 443;
+
 /// Texts of a reading that become facts as they stand.
 const TEXTS: [(&str, &str); 15] = [
     ("/reach/status", "reach"),
@@ -74,6 +79,7 @@ impl File<'_> {
 pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usize, Gap)>) {
     let mut readings: Vec<(EntityId, usize, File<'_>)> = Vec::new();
     let mut differences: Vec<(usize, File<'_>)> = Vec::new();
+    let hosts = hosts_of_cluster(base);
     for ((source, path), bytes) in &snapshot.files {
         let Some(name) = in_folder(path) else { continue };
         let mut gap = |why: String| {
@@ -97,12 +103,28 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
             continue;
         }
         match (file.text("/schema"), file.text("/name")) {
-            (Some(SCHEMA), Some(host)) => readings.push((host_of(base, host), *source, file)),
+            (Some(SCHEMA), Some(host)) => {
+                let id = host_of(base, host);
+                match hosts.is_empty() || hosts.contains(&id) {
+                    true => readings.push((id, *source, file)),
+                    false => gap(is_of_nobody(host, &hosts)),
+                }
+            }
             (Some(SCHEMA), None) => gap("this reading of a BMC names no host".into()),
             _ => gap(format!("this is no reading of a BMC ({SCHEMA})")),
         }
     }
-    let readings = newest(snapshot, readings);
+    let (readings, others): (Vec<_>, Vec<_>) = newest(snapshot, readings)
+        .into_iter()
+        .partition(|(id, _, file)| matches(file, base.entities.get(id)) != Some(false));
+    for (id, source, file) in &others {
+        let known = base.entities.get(id);
+        let why = is_of_another(file, &id.name, known);
+        let entity = other_reading(file, known);
+        let gap = Gap { status: GapStatus::Unreadable, what: file.path.into(), why };
+        problems.push((*source, gap));
+        super::merge(base, id.clone(), entity);
+    }
     for (id, _, file) in &readings {
         let entity = reading(file, base.entities.get(id));
         super::merge(base, id.clone(), entity);
@@ -149,6 +171,55 @@ fn host_of(base: &FactBase, name: &str) -> EntityId {
     logs::machine(base, "BareMetalHost", name)
 }
 
+/// Those that the cluster itself knows. Without any, a reading is all that is known of its host.
+fn hosts_of_cluster(base: &FactBase) -> BTreeSet<EntityId> {
+    // Told of every BareMetalHost, whatever it lacks.
+    let is_host = |(id, entity): &(&EntityId, &Entity)| {
+        id.kind == "BareMetalHost" && entity.facts.contains_key("consumer")
+    };
+    base.entities.iter().filter(is_host).map(|(id, _)| id.clone()).collect()
+}
+
+fn is_of_nobody(name: &str, hosts: &BTreeSet<EntityId>) -> String {
+    let named: Vec<&str> = hosts.iter().take(NAMED).map(|id| id.name.as_str()).collect();
+    let more = if hosts.len() > NAMED { ", …" } else { "" };
+    let named = named.join(", ");
+    clip(&format!("no BareMetalHost {name} was read, only {named}{more}: this is left out"))
+}
+
+fn is_of_another(file: &File<'_>, name: &str, known: Option<&Entity>) -> String {
+    let read = authority(file).unwrap_or_default();
+    let asked = fact(known, "bmcHost").unwrap_or_default();
+    let told =
+        format!("this is the BMC at {read}, and BareMetalHost {name} has its BMC at {asked}");
+    clip(&format!("{told}: nothing it says is taken for that host"))
+}
+
+/// Whether the BMC that was read is the one that the cluster asks.
+fn matches(file: &File<'_>, known: Option<&Entity>) -> Option<bool> {
+    let asked = fact(known, "bmcHost").map(bare_host).filter(|asked| !asked.is_empty())?;
+    Some(asked.eq_ignore_ascii_case(bare_host(file.text("/endpoint/host")?)))
+}
+
+/// Host and port, as it is written in a URL.
+fn authority(file: &File<'_>) -> Option<String> {
+    let bare = bare_host(file.text("/endpoint/host")?);
+    let host = if bare.contains(':') { format!("[{bare}]") } else { bare.to_string() };
+    let port = file.json.pointer("/endpoint/port").and_then(Json::as_u64);
+    Some(match port.filter(|port| *port != USUAL_PORT) {
+        Some(port) => format!("{host}:{port}"),
+        None => host,
+    })
+}
+
+/// Of a BMC that the cluster does not ask: where it is, and that it is another.
+fn other_reading(file: &File<'_>, known: Option<&Entity>) -> Entity {
+    let mut told = Told { file, map: BTreeMap::new(), entity: Entity::default() };
+    told.address(known);
+    told.entity.facts.insert("bmc".into(), Value::Map(told.map));
+    told.entity
+}
+
 fn reading(file: &File<'_>, known: Option<&Entity>) -> Entity {
     let mut told = Told { file, map: BTreeMap::new(), entity: Entity::default() };
     for (pointer, fact) in TEXTS {
@@ -160,6 +231,9 @@ fn reading(file: &File<'_>, known: Option<&Entity>) -> Entity {
         if let Some(value) = file.json.pointer(pointer).and_then(Json::as_bool) {
             told.set(fact, value, pointer);
         }
+    }
+    if let Some(verify) = file.json.pointer("/verify").and_then(Json::as_bool) {
+        told.set("disableCertificateVerification", !verify, "/verify");
     }
     if let Some(ends) = file.text("/tls/not_after").and_then(super::object::time) {
         told.set("tlsEnds", ends, "/tls/not_after");
@@ -197,13 +271,16 @@ impl Told<'_> {
         self.entity.provenance.insert(format!("bmc.{fact}"), vec![self.file.at(pointer, text)]);
     }
 
-    /// Whether the BMC that was read is the one that the cluster asks.
     fn address(&mut self, known: Option<&Entity>) {
-        let Some(host) = self.file.text("/endpoint/host") else { return };
-        self.set("host", host, "/endpoint/host");
-        let asked = fact(known, "bmcHost").map(bare_host).filter(|asked| !asked.is_empty());
-        if let Some(asked) = asked {
-            self.set("addressMatches", asked.eq_ignore_ascii_case(bare_host(host)), "/address");
+        if let Some(address) = self.file.text("/address") {
+            self.set("address", address, "/address");
+        }
+        if let Some(authority) = authority(self.file) {
+            let text = format!("endpoint: {authority}");
+            self.set_as("host", authority, "/endpoint", text);
+        }
+        if let Some(matches) = matches(self.file, known) {
+            self.set("addressMatches", matches, "/address");
         }
     }
 

@@ -84,10 +84,10 @@ fn what_is_not_told_is_unknown() {
 
 #[test]
 fn the_cluster_says_which_address_and_path_are_meant() {
-    for (address, path, matches, found) in [
-        ("10.0.0.1:443", "/redfish/v1/Systems/A/", true, true),
-        ("10.0.0.1", "/redfish/v1/Systems/1", true, false),
-        ("10.0.0.2", "", false, false),
+    for (address, path, found) in [
+        ("10.0.0.1:443", "/redfish/v1/Systems/A/", true),
+        ("10.0.0.1", "/redfish/v1/Systems/1", false),
+        ("10.0.0.1", "", false),
     ] {
         let mut base = FactBase::default();
         let entity = base.entities.entry(host("w")).or_default();
@@ -95,12 +95,85 @@ fn the_cluster_says_which_address_and_path_are_meant() {
         entity.facts.insert("bmcPath".into(), path.into());
         entity.facts.insert("firmwareBootMode".into(), "UEFI".into());
         facts(&mut base, &[("bmc/w.json", whole())]);
-        assert_eq!(bmc(&base, "w", "addressMatches"), Some(&matches.into()), "{address}");
+        assert_eq!(bmc(&base, "w", "addressMatches"), Some(&true.into()), "{address}");
         assert_eq!(bmc(&base, "w", "systemFound"), Some(&found.into()), "{path}");
         assert_eq!(base.entities[&host("w")].facts["firmwareBootMode"], "UEFI".into());
     }
     assert_eq!(bare_host("[fd00::1]:8000"), "fd00::1");
     assert_eq!(bare_host("fd00::1"), "fd00::1");
+}
+
+/// Hosts of a cluster, and where it asks their BMCs.
+fn cluster(hosts: &[(&str, &str)]) -> FactBase {
+    let mut base = FactBase::default();
+    for (name, address) in hosts {
+        let entity = base.entities.entry(host(name)).or_default();
+        entity.facts.insert("consumer".into(), "".into());
+        entity.facts.insert("bmcHost".into(), (*address).into());
+    }
+    base
+}
+
+#[test]
+fn another_bmc_says_nothing_of_a_host_but_that_it_is_another() {
+    let mut base = cluster(&[("w", "10.0.0.2:8000")]);
+    let differences = json!([{"aspect": "memory", "odd": "w", "value": "1", "others_value": "2",
+        "others": ["a", "b"]}]);
+    let files = [("bmc/w.json", whole()), ("bmc/differences.json", differences)];
+    let problems = facts(&mut base, &files);
+    assert_eq!(problems.len(), 1);
+    let told = &problems[0].1;
+    assert_eq!(told.what, "bmc/w.json");
+    let (read, asked) = ("the BMC at 10.0.0.1,", "BareMetalHost w has its BMC at 10.0.0.2:8000");
+    assert!(told.why.contains(read) && told.why.contains(asked), "{}", told.why);
+    let entity = &base.entities[&host("w")];
+    let Some(Value::Map(map)) = entity.facts.get("bmc") else { panic!() };
+    assert_eq!(map.keys().collect::<Vec<_>>(), ["address", "addressMatches", "host"]);
+    assert_eq!(map["addressMatches"], false.into());
+    for fact in ["firmwareBootMode", "hardware", "bmcDiffers"] {
+        assert!(!entity.facts.contains_key(fact), "{fact}");
+    }
+}
+
+#[test]
+fn a_name_that_no_host_of_the_cluster_has_is_told_and_makes_no_host() {
+    let mut base = cluster(&[("w-1", "10.0.0.1"), ("w-2", "10.0.0.2")]);
+    let problems = facts(&mut base, &[("bmc/w.json", whole())]);
+    assert_eq!(problems.len(), 1);
+    let why = &problems[0].1.why;
+    assert!(why.contains("no BareMetalHost w was read, only w-1, w-2:"), "{why}");
+    assert!(!base.entities.contains_key(&host("w")));
+}
+
+#[test]
+fn the_host_of_a_url_has_its_port_where_it_needs_one() {
+    for (name, port, told) in [
+        ("10.0.0.1", json!(443), "10.0.0.1"),
+        ("10.0.0.1", json!(9448), "10.0.0.1:9448"),
+        ("bmc.example.com", json!(null), "bmc.example.com"),
+        ("[fd00::1]", json!(443), "[fd00::1]"),
+        ("fd00::1", json!(8443), "[fd00::1]:8443"),
+    ] {
+        let mut base = FactBase::default();
+        let mut reading = whole();
+        reading["endpoint"] = json!({"host": name, "port": port});
+        facts(&mut base, &[("bmc/w.json", reading)]);
+        assert_eq!(bmc(&base, "w", "host"), Some(&told.into()));
+    }
+}
+
+#[test]
+fn whether_it_was_verified_is_known_where_the_reading_says_so() {
+    for (verify, told) in [(Some(true), Some(false)), (Some(false), Some(true)), (None, None)] {
+        let mut base = FactBase::default();
+        let mut reading = whole();
+        if let Some(verify) = verify {
+            reading["verify"] = verify.into();
+        }
+        facts(&mut base, &[("bmc/w.json", reading)]);
+        let found = bmc(&base, "w", "disableCertificateVerification");
+        assert_eq!(found, told.map(Value::from).as_ref());
+    }
 }
 
 #[test]

@@ -225,7 +225,7 @@ pub const KINDS: &[(&str, &[(&str, &str)])] = &[
             ("differs", "parts in which it differs from siblings that agree"),
             (
                 "bmc",
-                "what its BMC told us: reach, reachDetail, host, addressMatches (the cluster asks the same), tlsTrusted, tlsWhy, tlsEnds, auth, virtualMedia, bootOverride, systemFound, pathsOffered, vendor, product, generation, firmware, power, health, bootMode, overrideEnabled, overrideTarget, mediaInserted, secureBoot, clockOffset, nics, linksUp, noTransceiver, postState, events.critical, events.newestCritical",
+                "what its BMC told us: reach, reachDetail, address, host (with its port where that is not 443), addressMatches (the cluster asks the same; of another BMC no more is told), disableCertificateVerification (by whoever read it), tlsTrusted, tlsWhy, tlsEnds, auth, virtualMedia, bootOverride, systemFound, pathsOffered, vendor, product, generation, firmware, power, health, bootMode, overrideEnabled, overrideTarget, mediaInserted, secureBoot, clockOffset, nics, linksUp, noTransceiver, postState, events.critical, events.newestCritical",
             ),
             ("bmcDiffers", "what its BMC tells otherwise than those of all other hosts read"),
             ("events", "events by reason"),

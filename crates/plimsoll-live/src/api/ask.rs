@@ -10,7 +10,7 @@ use kube::client::Body;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use super::words::{Trouble, answered, refusal};
+use super::words::{Trouble, answered, refusal, seconds};
 use crate::tail::Tail;
 
 const TRIES: u32 = 4;
@@ -299,7 +299,7 @@ async fn parts(
                 });
             }
             Err(_) => {
-                let why = format!("the answer stopped coming for {} s", time.as_secs());
+                let why = format!("the answer stopped coming for {} s", seconds(time));
                 return Err(Trouble { silent: true, ..midway(why) });
             }
         }
@@ -307,6 +307,6 @@ async fn parts(
 }
 
 fn silence(time: Duration) -> Trouble {
-    let why = format!("no answer within {} s", time.as_secs());
+    let why = format!("no answer within {} s", seconds(time));
     Trouble { why, passing: true, silent: true, ..Trouble::default() }
 }

@@ -1,12 +1,13 @@
 //! What a kubeconfig says of one context. The crate `kube` would read the environment for this: it holds
 //! `NO_PROXY` against the proxy and not against the server, and refuses one with a comma at its end.
 
-use kube::config::{Cluster, ExecAuthCluster, Kubeconfig, KubeconfigError};
+use kube::config::{AuthInfo, Cluster, ExecAuthCluster, Kubeconfig, KubeconfigError};
 use plimsoll_model::{clip, redact};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::proxy::Proxies;
+use super::words::NO_HEADER;
 
 /// Of the current context where none is named.
 pub fn config_of(
@@ -34,6 +35,7 @@ pub fn config_of(
         let user = file.auth_infos.iter().find(|one| one.name == *named);
         let user = user.ok_or_else(|| format!("it has no user '{named}'"))?;
         config.auth_info = user.auth_info.clone().unwrap_or_default();
+        tidy(&mut config.auth_info)?;
     }
     if let Some(plugin) = &mut config.auth_info.exec
         && plugin.provide_cluster_info
@@ -41,6 +43,45 @@ pub fn config_of(
         plugin.cluster = Some(ExecAuthCluster::try_from(cluster).map_err(|error| reason(&error))?);
     }
     Ok(config)
+}
+
+/// Editors and `echo` leave line feeds behind tokens. The crate `kube` would send them, and panic for it.
+pub fn tidy(user: &mut AuthInfo) -> Result<(), String> {
+    // Whoever serializes it is the only one who is shown the token.
+    let shown = serde_json::to_value(&*user).unwrap_or_default();
+    if let Some(token) = shown.get("token").and_then(serde_json::Value::as_str) {
+        let token = sendable("token", token)?;
+        user.token = (!token.is_empty()).then(|| token.into());
+    }
+    let file = user.token_file.as_ref().filter(|_| user.token.is_none());
+    if let Some(Ok(text)) = file.map(std::fs::read_to_string) {
+        let token = sendable("tokenFile", &text)?;
+        // One that needs no help is read again when it is renewed.
+        if token.len() < text.len() {
+            user.token = Some(token.into());
+        }
+    }
+    if let Some(provider) = &mut user.auth_provider
+        && let Some(token) = provider.config.get_mut("id-token")
+    {
+        *token = sendable("id-token", token)?;
+    }
+    let names = [("username", &mut user.username), ("as", &mut user.impersonate)];
+    for (key, name) in names {
+        if let Some(name) = name {
+            *name = sendable(key, name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Without white space at its ends, as `oc` takes what stands in a file.
+fn sendable(key: &str, text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match http::HeaderValue::from_bytes(text.as_bytes()) {
+        Ok(_) => Ok(text.into()),
+        Err(_) => Err(format!("its {key} {NO_HEADER}")),
+    }
 }
 
 fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, String> {
@@ -107,5 +148,39 @@ users:
         assert_eq!(three.unwrap_err(), "it has no cluster 'gone'");
         let four = config_of(&file, Some("four"), &proxies);
         assert_eq!(four.unwrap_err(), "it has no user 'nobody'");
+    }
+
+    /// The client is made as well: it panics over what it cannot send.
+    #[tokio::test]
+    async fn a_token_with_a_line_feed_is_tidied_and_one_with_a_bell_is_refused() {
+        let file = std::env::temp_dir().join(format!("plimsoll-token-{}", std::process::id()));
+        std::fs::write(&file, "not-a-real-token\n").unwrap();
+        let of_file = format!("tokenFile: {}", file.display());
+        let config = |user: &str| {
+            let text = FILE.replace("token: not-a-real-token", user);
+            config_of(&Kubeconfig::from_yaml(&text).unwrap(), None, &Proxies::default())
+        };
+        for user in [
+            "token: \"not-a-real-token\\n\"",
+            "token: ' not-a-real-token '",
+            "username: \"admin\\n\", password: not-a-real-password",
+            of_file.as_str(),
+        ] {
+            let mut made = config(user).unwrap();
+            made.root_cert = Some(Vec::new());
+            let shown = serde_json::to_string(&made.auth_info).unwrap();
+            assert!(!shown.contains("\\n") && !shown.contains("token "), "{user}: {shown}");
+            assert!(kube::Client::try_from(made).is_ok(), "{user}");
+        }
+        std::fs::remove_file(&file).unwrap();
+        for (user, key) in [
+            ("token: \"not-a-real\\u0007token\"", "token"),
+            ("token: \"two\\nlines\"", "token"),
+            ("username: \"ad\\u0007min\", password: not-a-real-password", "username"),
+        ] {
+            let why = config(user).unwrap_err();
+            assert!(why.starts_with(&format!("its {key} has a character")), "{why}");
+            assert!(!why.contains("real") && !why.contains("lines"), "{why}");
+        }
     }
 }

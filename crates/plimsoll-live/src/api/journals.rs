@@ -84,7 +84,12 @@ async fn journal(reading: &Reading<'_>, node: &str, unit: &str, well: bool) -> O
             reading.tell_missing_part(&format!("the journal of {unit} on {node}"), &log);
             Some(())
         }
-        Err(trouble) if trouble.status == Some(403) => {
+        Err(trouble) if trouble.status == Some(404) => {
+            // Kubelets of other makers show no journals.
+            reading.gaps.note(format!("journals of {node}"), &trouble.why);
+            None
+        }
+        Err(trouble) if trouble.status == Some(403) && !trouble.of_kubelet => {
             reading.gaps.add("journals of nodes", &trouble.why);
             None
         }

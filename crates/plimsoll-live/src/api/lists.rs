@@ -30,11 +30,28 @@ const ONE_FILE_EACH: [(&str, &str); 4] = [
 
 #[derive(Deserialize)]
 struct Page {
+    kind: Option<String>,
     #[serde(default)]
     metadata: PageMeta,
     /// `null` of a list of metadata with nothing in it.
     #[serde(default)]
     items: Option<Vec<Value>>,
+}
+
+impl Page {
+    /// What says so little may be nobody's list, and proves no absence.
+    fn items(self) -> Result<(Vec<Value>, String), Trouble> {
+        match self.items {
+            Some(items) => Ok((items, self.metadata.next)),
+            None if self.kind.as_deref().is_some_and(|kind| kind.ends_with("List")) => {
+                Ok((Vec::new(), self.metadata.next))
+            }
+            None => {
+                let why = "no list came: the answer has neither items nor the kind of a list";
+                Err(Trouble { why: why.into(), ..Trouble::default() })
+            }
+        }
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -151,14 +168,15 @@ impl<'l, 'g> List<'l, 'g> {
                 }
                 page => page?,
             };
-            for item in page.items.unwrap_or_default() {
+            let (items, then) = page.items()?;
+            for item in items {
                 self.take(item).await?;
             }
-            if !next.is_empty() && next == page.metadata.next {
+            if !next.is_empty() && next == then {
                 let why = "the API does not go on with the list".into();
                 return Err(Stop::Trouble(Trouble { why, ..Trouble::default() }));
             }
-            next = page.metadata.next;
+            next = then;
             if next.is_empty() {
                 return Ok(self.write_list().await?);
             }
@@ -230,5 +248,24 @@ impl<'l, 'g> List<'l, 'g> {
             self.reading.out.add(format!("{folder}/{name}.yaml"), object).await?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_answer_is_no_empty_list() {
+        let items = |text: &str| serde_json::from_str::<Page>(text).unwrap().items();
+        for text in ["{}", r#"{"kind": "Status", "status": "Success"}"#, r#"{"items": null}"#] {
+            assert!(items(text).unwrap_err().why.starts_with("no list came"), "{text}");
+        }
+        for text in [r#"{"items": []}"#, r#"{"kind": "PartialObjectMetadataList", "items": null}"#]
+        {
+            assert!(items(text).unwrap().0.is_empty(), "{text}");
+        }
+        let page = r#"{"kind": "PodList", "metadata": {"continue": "next"}, "items": [{}]}"#;
+        assert_eq!(items(page).unwrap().1, "next");
     }
 }

@@ -7,6 +7,7 @@ use plimsoll_model::snapshot::{Era, Needs};
 use serde_json::Value;
 
 use super::health::Health;
+use super::words::Trouble;
 use super::{Reading, text_at};
 use crate::archive::Closed;
 
@@ -62,12 +63,15 @@ pub async fn read(reading: &Reading<'_>, log: &WantedLog) -> Result<(), Closed> 
             reading.out.add(format!("{folder}/logs/{era}.log"), clean).await?;
         }
         Err(trouble) if trouble.status == Some(400) && never_ran(&trouble.why) => {}
-        Err(trouble) if trouble.status == Some(403) => {
-            reading.refused_log(namespace);
-        }
+        Err(trouble) if lacks_right(&trouble) => reading.refused_log(namespace),
         Err(trouble) => reading.unread_log(node, trouble),
     }
     Ok(())
+}
+
+/// Of the user's. A kubelet may refuse the API server as well, and a webhook anything.
+fn lacks_right(trouble: &Trouble) -> bool {
+    trouble.status == Some(403) && !trouble.of_kubelet && trouble.why.contains("pods/log")
 }
 
 /// A container that never ran, or not a second time, has no log; that is no news.
@@ -182,6 +186,7 @@ mod tests {
     use plimsoll_model::snapshot::Signature;
     use serde_json::json;
 
+    use super::super::words::answered;
     use super::*;
 
     fn pod(namespace: &str, name: &str, daemon: bool, ready: bool, restarts: u64) -> PodSeen {
@@ -193,6 +198,20 @@ mod tests {
                 [{"name": "c", "ready": ready, "restartCount": restarts, "state": {"running": {}}}]}
         }))
         .unwrap()
+    }
+
+    #[test]
+    fn only_a_right_of_the_user_is_told_as_one() {
+        let refused = |message: &str| {
+            let body = json!({"message": message}).to_string();
+            lacks_right(&answered(403, body.as_bytes()))
+        };
+        let of_user = "pods \"a\" is forbidden: User \"few\" cannot get resource \"pods/log\" in API group \"\" in the namespace \"openshift-etcd\"";
+        assert!(refused(of_user));
+        assert!(!refused(
+            "Forbidden (user=system:kube-apiserver, verb=get, resource=nodes, subresource=proxy) ( pods/log a)"
+        ));
+        assert!(!refused("admission webhook \"deny.example.com\" denied the request"));
     }
 
     #[test]

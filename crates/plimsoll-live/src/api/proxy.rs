@@ -3,7 +3,11 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use plimsoll_model::redact;
+
+const OF_ENVIRONMENT: &str = "the proxy of the environment (HTTPS_PROXY)";
+const STRANGE: &str = "cannot be understood: it has to be http://, https:// or socks5:// with a host, \
+     and a special character in its password has to be escaped, as %20 is";
+const SCHEMES: [&str; 3] = ["http", "https", "socks5"];
 
 /// What the environment says of proxies.
 #[derive(Clone, Debug, Default)]
@@ -24,8 +28,9 @@ impl Proxies {
         let named = named.filter(|url| !url.is_empty());
         let of_environment = || self.https.as_deref().filter(|_| !self.spares(server));
         let Some(proxy) = named.or_else(of_environment) else { return Ok(None) };
-        let url = url_of(proxy);
-        url.map(Some).ok_or_else(|| format!("its proxy '{}' cannot be understood", redact(proxy)))
+        // Nothing of it is shown: nobody knows where its password would end.
+        let whose = || if named.is_some() { "its proxy-url" } else { OF_ENVIRONMENT };
+        url_of(proxy).map(Some).ok_or_else(|| format!("{} {STRANGE}", whose()))
     }
 
     fn spares(&self, server: &http::Uri) -> bool {
@@ -46,7 +51,9 @@ fn url_of(proxy: &str) -> Option<http::Uri> {
         Some(_) => proxy.to_string(),
         None => format!("http://{proxy}"),
     };
-    url.parse().ok().filter(|url: &http::Uri| url.host().is_some())
+    let url: http::Uri = url.parse().ok()?;
+    let is_known = url.scheme_str().is_some_and(|scheme| SCHEMES.contains(&scheme));
+    (is_known && url.host().is_some_and(|host| !host.is_empty())).then_some(url)
 }
 
 /// `*`, a network, or an address or domain with or without a port. A domain stands for those below it,
@@ -142,5 +149,26 @@ mod tests {
         assert_eq!(before("https://10.0.0.9").unwrap(), "https://10.0.0.9/");
         assert!(before("http://").unwrap_err().contains("its proxy"));
         assert!(proxies.before(Some(""), &server).unwrap().is_none());
+    }
+
+    #[test]
+    fn of_what_cannot_be_understood_nothing_is_shown_but_whose_it_is() {
+        let server = "https://192.0.2.5:6443".parse().unwrap();
+        for proxy in [
+            "http://joe:PXF SECRET@127.0.0.1:3128",
+            "http://joe:PXF^SECRET@127.0.0.1:3128",
+            "http://joe:PXF\"SECRET@127.0.0.1:3128",
+            "joe:PXF SECRET@127.0.0.1",
+            "ftp://joe:SECRET@127.0.0.1",
+        ] {
+            let proxies = Proxies { https: Some(proxy.into()), except: String::new() };
+            let of_environment = proxies.before(None, &server).unwrap_err();
+            assert!(of_environment.contains("HTTPS_PROXY"), "{of_environment}");
+            let named = proxies.before(Some(proxy), &server).unwrap_err();
+            assert!(named.contains("its proxy-url"), "{named}");
+            for why in [of_environment, named] {
+                assert!(!why.contains("SECRET") && !why.contains("joe"), "{why}");
+            }
+        }
     }
 }

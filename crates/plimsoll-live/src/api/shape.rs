@@ -12,6 +12,9 @@ const REMOVED: &str = "removed";
 /// As texts are that hold one.
 const REDACTED: &str = "[redacted]";
 
+/// Of what has letters, digits and dots alone: as much base64 as is looked into.
+const SHORTEST_SECRET: usize = 16;
+
 /// Annotations that hold another copy of the object, secrets and all.
 const COPIES: [&str; 2] =
     ["kubectl.kubernetes.io/last-applied-configuration", "openshift.io/token-secret.value"];
@@ -79,15 +82,7 @@ fn remove(value: &mut Value, path: &[&str]) {
 
 fn redact_texts(value: &mut Value) {
     match value {
-        // Most are names: nothing in them could be a secret.
-        Value::String(text)
-            if text.len() > 8 && (text.contains([':', '=', '-', ' ', '~']) || text.len() > 100) =>
-        {
-            let clean = redact(text);
-            if clean != *text {
-                *text = clean.to_string();
-            }
-        }
+        Value::String(text) if !is_plain(text) => *text = redact(text),
         Value::Array(items) => items.iter_mut().for_each(redact_texts),
         Value::Object(map) => {
             // A variable of a container, wherever it stands.
@@ -106,6 +101,11 @@ fn redact_texts(value: &mut Value) {
         }
         _ => {}
     }
+}
+
+/// Most are: a word, a number, an address. What is encoded is longer, and a token has other signs in it.
+fn is_plain(text: &str) -> bool {
+    text.len() < SHORTEST_SECRET && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.')
 }
 
 /// Of a secret's value: its certificates, or where a pointer ignition points to and whom it trusts.
@@ -254,6 +254,27 @@ mod tests {
             plimsoll_yaml::emit(&node(value)),
             "a:\n- 18446744073709551615\n- -1\n- null\n- true\n- x\nb: 1.5\n"
         );
+    }
+
+    #[test]
+    fn a_secret_without_spaces_is_one_under_any_name() {
+        let secrets = [
+            "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+            "eyJwYXNzd29yZCI6Imh1bnRlcjIifQ",
+            "cGFzc3dvcmQ6IHgK",
+            "password%3Dhunter2abc",
+            "<password>hunter2</password>",
+            "AKIAABCDEFGHIJKLMNOP",
+            "pwd=abc1",
+        ];
+        let plain = ["10.128.0.5", "Running", "openshift", "quay.io/a/b", "kubernetesversion1"];
+        for text in secrets.into_iter().chain(plain) {
+            let mut map = json!({"metadata": {"annotations": {"a": text}}, "spec": {"b": [text]}});
+            shape(&mut map, &[], false);
+            let shown = [&map["metadata"]["annotations"]["a"], &map["spec"]["b"][0]];
+            let is_shown = shown.map(|shown| shown == text);
+            assert_eq!(is_shown, [plain.contains(&text); 2], "{text}: {map}");
+        }
     }
 
     #[test]

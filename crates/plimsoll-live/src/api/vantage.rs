@@ -1,9 +1,11 @@
 //! From where the API is reached: as `oc` would, and where that fails by every other way that is left,
 //! each with the reason why it does not work. An API that is down is something to tell, no error.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Once;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
@@ -13,9 +15,9 @@ use plimsoll_model::redact;
 use serde_json::Value;
 
 use super::ask::{Deadline, Patience};
-use super::config::{config_of, reason};
+use super::config::{config_of, reason, tidy};
 use super::proxy::Proxies;
-use super::words::{Trouble, answered, own_fault, refusal};
+use super::words::{NO_HEADER, Trouble, answered, own_fault, refusal, seconds};
 
 const CONNECT: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(15);
@@ -67,6 +69,8 @@ pub struct Connection {
     /// Certificates of the authority that the kubeconfig trusts, and its server.
     pub trusted: Option<String>,
     pub server: Option<(String, u16)>,
+    /// The host of the proxy before it, which a reason may name.
+    pub proxy: Option<String>,
 }
 
 /// One way that may be tried.
@@ -79,16 +83,22 @@ struct Way {
     names_proxy: bool,
 }
 
+/// Where what cannot be used stands.
+enum Unfit {
+    Kubeconfig(String),
+    Environment(String),
+}
+
 impl Way {
     fn of(
         file: &Kubeconfig,
         context: Option<&str>,
         vantage: String,
         proxies: &Proxies,
-    ) -> Result<Self, String> {
-        let config = config_of(file, context, proxies)?;
-        let without = config_of(file, context, &Proxies::default())?;
-        let names_proxy = without.proxy_url.is_some();
+    ) -> Result<Self, Unfit> {
+        let of_file = config_of(file, context, &Proxies::default()).map_err(Unfit::Kubeconfig)?;
+        let names_proxy = of_file.proxy_url.is_some();
+        let config = config_of(file, context, proxies).map_err(Unfit::Environment)?;
         Ok(Self { vantage, place: None, config, names_proxy })
     }
 
@@ -118,6 +128,7 @@ pub async fn connect(
         attempts: Vec::new(),
         trusted: None,
         server: None,
+        proxy: None,
     };
     let mut ways = Vec::new();
     let missing = match usual {
@@ -126,6 +137,8 @@ pub async fn connect(
             let url = &way.config.cluster_url;
             connection.server =
                 url.host().map(|host| (host.to_string(), url.port_u16().unwrap_or(443)));
+            let proxy = way.config.proxy_url.as_ref().and_then(http::Uri::host);
+            connection.proxy = proxy.map(str::to_string);
             connection.trusted = way.config.root_cert.as_ref().map(|all| pem(all));
             ways.push(way);
             None
@@ -194,7 +207,7 @@ impl Connection {
                 let place = place.unwrap_or_default();
                 return Err(Unusable(format!("'{vantage}'{place} cannot be used: {why}")));
             }
-            Err(Failed::There(trouble)) => Some(trouble.why),
+            Err(Failed::There(trouble)) => Some(trouble.behind(way.config.proxy_url.as_ref()).why),
         };
         self.attempts.push(Attempt { vantage, server, why });
         Ok(self.cluster.is_some())
@@ -213,7 +226,10 @@ fn usual(wish: &Vantage) -> Result<Way, Unusable> {
         names.join(", ")
     };
     if files.is_empty() {
-        if let (None, Ok(config)) = (&wish.context, kube::Config::incluster()) {
+        if let (None, Ok(mut config)) = (&wish.context, kube::Config::incluster()) {
+            tidy(&mut config.auth_info).map_err(|why| {
+                Unusable(format!("the service account of this pod cannot be used: {why}"))
+            })?;
             let vantage = "kube:service-account".into();
             return Ok(Way { vantage, place: None, config, names_proxy: false });
         }
@@ -249,7 +265,10 @@ fn usual(wish: &Vantage) -> Result<Way, Unusable> {
     let unusable =
         |why: &str| Unusable(format!("context '{context}' of {place} cannot be used: {why}"));
     let way = Way::of(&config, Some(&context), format!("kube:{context}"), &wish.proxies);
-    let way = way.map_err(|why| unusable(&why))?;
+    let way = way.map_err(|unfit| match unfit {
+        Unfit::Kubeconfig(why) => unusable(&why),
+        Unfit::Environment(why) => Unusable(why),
+    })?;
     let way = Way { place: Some(place.clone()), ..way };
     if way.config.cluster_url.scheme().is_none() {
         let server = redact(&way.config.cluster_url.to_string()).to_string();
@@ -356,12 +375,17 @@ async fn answer(mut config: kube::Config, limit: Duration) -> Result<kube::Clien
     config.read_timeout = None;
     config.default_retry = false;
     // A plugin that makes credentials is run and waited for; it may hang.
-    let building = tokio::task::spawn_blocking(|| kube::Client::try_from(config));
+    let has_plugin = config.auth_info.exec.is_some();
+    let building = tokio::task::spawn_blocking(|| quietly(|| kube::Client::try_from(config)));
     let built = match tokio::time::timeout(limit, building).await {
         Ok(Ok(built)) => built,
+        Ok(Err(_)) if has_plugin => {
+            let why = format!("the token of its credential plugin {NO_HEADER}");
+            return Err(Failed::Here(why));
+        }
         Ok(Err(_)) => return Err(Failed::Here("its client could not be made".into())),
         Err(_) => {
-            let why = format!("its credential plugin gave nothing within {} s", limit.as_secs());
+            let why = format!("its credential plugin gave nothing within {} s", seconds(limit));
             return Err(Failed::Here(why));
         }
     };
@@ -390,10 +414,39 @@ async fn answer(mut config: kube::Config, limit: Duration) -> Result<kube::Clien
         Ok(Err(trouble)) if trouble.is_own => Err(Failed::Here(trouble.why)),
         Ok(Err(trouble)) => Err(Failed::There(trouble)),
         Err(_) => {
-            let why = format!("no answer within {} s", limit.as_secs());
+            let why = format!("no answer within {} s", seconds(limit));
             Err(Failed::There(Trouble { why, ..Trouble::default() }))
         }
     }
+}
+
+thread_local! {
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+struct Quiet;
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        IS_QUIET.set(false);
+    }
+}
+
+/// The crate `kube` panics over a token of a plugin that no header can have. What comes of it is told in words, so
+/// the words of the panic are kept from the user.
+fn quietly<T>(run: impl FnOnce() -> T) -> T {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !IS_QUIET.get() {
+                usual(panic);
+            }
+        }));
+    });
+    IS_QUIET.set(true);
+    let _quiet = Quiet;
+    run()
 }
 
 fn is_version(body: &[u8]) -> bool {
@@ -433,5 +486,48 @@ mod tests {
         for text in ["", "a b", "127.0.0.1:99999", "user@host", "host:"] {
             assert_eq!(of(text), None, "{text}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_plugin_whose_token_cannot_be_sent_is_told_of_and_no_panic() {
+        let mut config = kube::Config::new("https://127.0.0.1:1".parse().unwrap());
+        config.root_cert = Some(Vec::new());
+        let credential = r#"{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "not-a-real\ntoken"}}"#;
+        let plugin = serde_json::json!({
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": "printf",
+            "args": ["%s", credential],
+            "interactiveMode": "Never",
+        });
+        config.auth_info.exec = Some(serde_json::from_value(plugin).unwrap());
+        let Err(Failed::Here(why)) = answer(config, Duration::from_secs(60)).await else {
+            panic!("it was taken");
+        };
+        assert_eq!(why, format!("the token of its credential plugin {NO_HEADER}"));
+    }
+
+    #[test]
+    fn whose_proxy_is_strange_is_told() {
+        let folder = std::env::temp_dir().join(format!("plimsoll-proxy-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("config");
+        let text = |proxy: &str| {
+            format!(
+                "apiVersion: v1\nkind: Config\ncurrent-context: admin\ncontexts: [{{name: admin, context: {{cluster: one}}}}]\nclusters: [{{name: one, cluster: {{server: 'https://192.0.2.1:6443', {proxy}}}}}]\n"
+            )
+        };
+        let strange = "http://joe:PXF SECRET@127.0.0.1:3128";
+        let why = |https: Option<&str>, proxy: &str| {
+            std::fs::write(&file, text(proxy)).unwrap();
+            let proxies = Proxies { https: https.map(str::to_string), except: String::new() };
+            let wish = Vantage { kubeconfig: Some(file.clone()), proxies, ..Vantage::default() };
+            usual(&wish).err().unwrap().0
+        };
+        let of_environment = why(Some(strange), "insecure-skip-tls-verify: true");
+        assert!(of_environment.starts_with("the proxy of the environment"), "{of_environment}");
+        let of_file = why(None, &format!("proxy-url: '{strange}'"));
+        assert!(of_file.starts_with("context 'admin' of "), "{of_file}");
+        assert!(!format!("{of_environment}{of_file}").contains("SECRET"));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -26,6 +26,36 @@ pub struct Trouble {
     pub wait: Option<Duration>,
     /// Where to go on, of a list that changed while it was read.
     pub go_on: Option<String>,
+    /// A kubelet refuses the API server: no right of the user's would help.
+    pub of_kubelet: bool,
+}
+
+/// How the reason begins where it is a proxy that failed, and not the server behind it.
+const PROXY: &str = "the proxy";
+/// Said of a credential.
+pub const NO_HEADER: &str =
+    "has a character that no header of HTTP can have (a line feed in the middle?)";
+
+impl Trouble {
+    /// What stands in the way is named: without it the server would be blamed for a proxy that is down.
+    pub fn behind(self, proxy: Option<&http::Uri>) -> Self {
+        let Some(host) = proxy.and_then(http::Uri::host) else { return self };
+        let port = proxy.and_then(http::Uri::port_u16);
+        let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+        let why = match self.why.strip_prefix(PROXY) {
+            Some(rest) => format!("{PROXY} {host}{port}{rest}"),
+            None if self.status.is_none() => {
+                format!("{} (by way of {PROXY} {host}{port})", self.why)
+            }
+            None => return self,
+        };
+        Self { why, ..self }
+    }
+}
+
+/// Whole seconds that are told: of less than one, one.
+pub fn seconds(time: Duration) -> u128 {
+    time.as_nanos().div_ceil(1_000_000_000).max(1)
 }
 
 /// In short, as of anything else that lacks.
@@ -102,6 +132,7 @@ pub fn own_fault(error: &kube::Error) -> String {
         Some(AuthError::AuthExecParse(_) | AuthError::ExecPluginFailed) => {
             format!("{plugin} gave no credential that can be read")
         }
+        Some(AuthError::InvalidBearerToken(_)) => format!("its token {NO_HEADER}"),
         Some(error) => {
             let why = error.to_string();
             clip(&redact(why.lines().next().unwrap_or_default()))
@@ -128,13 +159,22 @@ pub fn answered(code: u16, body: &[u8]) -> Trouble {
         true => clip(&redact(&String::from_utf8_lossy(body))),
         false => clip(&redact(&without_path(&status.message))),
     };
-    let why = match code {
+    let by_kubelet = by_kubelet(code, &message);
+    let of_kubelet = by_kubelet.is_some();
+    let why = by_kubelet.unwrap_or_else(|| reason(code, &status.message, message));
+    let go_on = Some(status.metadata.go_on).filter(|token| code == 410 && !token.is_empty());
+    let passing = code == 429 || code >= 500;
+    Trouble { status: Some(code), why, passing, go_on, of_kubelet, ..Trouble::default() }
+}
+
+fn reason(code: u16, said: &str, shown: String) -> String {
+    match code {
         401 => "the API does not know the credential (401): it has ended, or belongs to another cluster".into(),
-        403 if status.message.contains("User \"system:anonymous\"") => {
+        403 if said.contains("User \"system:anonymous\"") => {
             "no credential: the kubeconfig names no user that the API knows (it sees system:anonymous); log in first".into()
         }
         403 => {
-            let lacks = lacking(&status.message).unwrap_or(message);
+            let lacks = lacking(said).unwrap_or(shown);
             format!("no permission: {lacks}; 'plimsoll capture --rbac' prints the role to grant")
         }
         404 => "the API has no such thing (404)".into(),
@@ -142,13 +182,25 @@ pub fn answered(code: u16, body: &[u8]) -> Trouble {
         429 => "the API is overloaded and asks to wait (429)".into(),
         code => {
             let word = if code >= 500 { "the API server failed" } else { "the API refused it" };
-            let colon = if message.trim().is_empty() { "" } else { ": " };
-            format!("{word} ({code}){colon}{message}")
+            let colon = if shown.trim().is_empty() { "" } else { ": " };
+            format!("{word} ({code}){colon}{shown}")
         }
-    };
-    let go_on = Some(status.metadata.go_on).filter(|token| code == 410 && !token.is_empty());
-    let passing = code == 429 || code >= 500;
-    Trouble { status: Some(code), why, passing, go_on, ..Trouble::default() }
+    }
+}
+
+/// What a kubelet says to the API server, which passes it on as an answer of its own.
+fn by_kubelet(code: u16, message: &str) -> Option<String> {
+    match code {
+        403 => {
+            let (_, rest) = message.split_once("Forbidden (user=")?;
+            let (refused, _) = rest.split_once(')')?;
+            Some(format!("the kubelet refuses the API server (403): user={refused}"))
+        }
+        401 if message.contains("( pods/log ") => {
+            Some("the kubelet does not know the credential of the API server (401)".into())
+        }
+        _ => None,
+    }
 }
 
 /// Of what the API server asked of another, `Get "https://HOST:PORT/PATH": WHY`, without the path: who
@@ -234,12 +286,37 @@ const WAYS: [(&[&str], &str, bool); 12] = [
     ),
 ];
 
+/// How errors of what goes through a proxy begin.
+const TUNNELS: [&str; 2] = ["tunnel error: ", "socks error: "];
+
+fn way(lower: &str) -> Option<(&'static str, bool)> {
+    let found = WAYS.iter().find(|(signs, _, _)| signs.iter().any(|sign| lower.contains(sign)));
+    found.map(|(_, why, passing)| (*why, *passing))
+}
+
+/// Before anything came to the server that is meant.
+fn of_proxy(said: &str) -> Trouble {
+    let is = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
+    let (why, passing) = if is(&["authorization required", "user/pass", "credentials"]) {
+        let why = "does not take the name and password that it was given, or wants some (407)";
+        (why.to_string(), false)
+    } else if is(&["underlying connection", "io error", "end of file"]) {
+        let why = way(said).map(|(why, _)| format!(": {why}")).unwrap_or_default();
+        (format!("does not answer{why}"), true)
+    } else {
+        ("does not let us through to it".to_string(), true)
+    };
+    Trouble { why: format!("{PROXY} {why}"), passing, ..Trouble::default() }
+}
+
 fn unanswered(chain: &str) -> Trouble {
     let lower = chain.to_ascii_lowercase();
-    let way = WAYS.iter().find(|(signs, _, _)| signs.iter().any(|sign| lower.contains(sign)));
+    if let Some((_, said)) = TUNNELS.iter().find_map(|tunnel| lower.split_once(*tunnel)) {
+        return of_proxy(said);
+    }
     let last = chain.rsplit(": ").next().unwrap_or(chain);
-    let (why, passing) = match way {
-        Some((_, why, passing)) => ((*why).to_string(), *passing),
+    let (why, passing) = match way(&lower) {
+        Some((why, passing)) => (why.to_string(), passing),
         None if lower.contains("tls") || lower.contains("certificate") => {
             (format!("TLS: {last}"), false)
         }
@@ -283,5 +360,54 @@ mod tests {
         );
         let gone = br#"{"message": "too old", "metadata": {"continue": "next"}}"#;
         assert_eq!(answered(410, gone).go_on.as_deref(), Some("next"));
+    }
+
+    #[test]
+    fn a_kubelet_that_refuses_the_api_server_is_no_lack_of_rights() {
+        let told = "the kubelet refuses the API server (403): user=system:kube-apiserver, verb=get, resource=nodes, subresource=proxy";
+        let of_log = br#"{"message": "Forbidden (user=system:kube-apiserver, verb=get, resource=nodes, subresource=proxy) ( pods/log etcd-master-0)"}"#;
+        let of_journal =
+            b"Forbidden (user=system:kube-apiserver, verb=get, resource=nodes, subresource=proxy)";
+        for body in [&of_log[..], &of_journal[..]] {
+            let trouble = answered(403, body);
+            assert_eq!((trouble.why.as_str(), trouble.of_kubelet), (told, true));
+        }
+        let unknown = br#"{"message": "the server has asked for the client to provide credentials ( pods/log etcd-master-0)"}"#;
+        assert!(answered(401, unknown).of_kubelet && !answered(401, b"Unauthorized").of_kubelet);
+        assert!(!answered(403, b"pods is forbidden").of_kubelet);
+    }
+
+    #[test]
+    fn a_proxy_that_fails_is_named_and_not_the_api() {
+        let proxy: http::Uri = "http://joe:secret@127.0.0.1:3128".parse().unwrap();
+        for (chain, told) in [
+            (
+                "client error (Connect): tunnel error: failed to create underlying connection: tcp connect error: Connection refused (os error 111)",
+                "the proxy 127.0.0.1:3128 does not answer: connection refused: nothing listens there",
+            ),
+            (
+                "client error (Connect): SOCKS error: failed to create underlying connection",
+                "the proxy 127.0.0.1:3128 does not answer",
+            ),
+            (
+                "client error (Connect): tunnel error: unsuccessful",
+                "the proxy 127.0.0.1:3128 does not let us through to it",
+            ),
+            ("deadline has elapsed", "no answer in time (by way of the proxy 127.0.0.1:3128)"),
+        ] {
+            assert_eq!(unanswered(chain).behind(Some(&proxy)).why, told, "{chain}");
+        }
+        let wants = unanswered("tunnel error: proxy authorization required").behind(Some(&proxy));
+        assert!(wants.why.contains("(407)") && !wants.why.contains("secret"), "{}", wants.why);
+        let own = answered(503, b"").behind(Some(&proxy)).why;
+        assert_eq!(own, "the API server failed (503)");
+        assert_eq!(unanswered("unexpected eof").behind(None).why, unanswered("eof").why);
+    }
+
+    #[test]
+    fn no_time_that_was_waited_is_none() {
+        assert_eq!(seconds(Duration::from_millis(990)), 1);
+        assert_eq!(seconds(Duration::ZERO), 1);
+        assert_eq!(seconds(Duration::from_secs(12)), 12);
     }
 }

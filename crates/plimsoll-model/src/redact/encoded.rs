@@ -38,7 +38,9 @@ pub fn without_encoded(text: &str, is_secret: impl Fn(&str) -> bool) -> Cow<'_, 
         }
         let lines = lines_of(bytes, first);
         at = lines.last().map_or(at, |last| last.end);
-        if is_packed(bytes, &lines) || decoded(bytes, &lines).is_some_and(|file| is_secret(&file)) {
+        if is_packed(bytes, &lines)
+            || decoded(bytes, &lines).is_some_and(|file| is_secret(readable(&file)))
+        {
             // Its lines stay, so that what stands below keeps its number.
             for (number, line) in lines.into_iter().enumerate() {
                 out.push_str(&text[done..line.start]);
@@ -104,12 +106,16 @@ fn lines_of(bytes: &[u8], first: Range<usize>) -> Vec<Range<usize>> {
     let is_whole = bytes[..first.start].iter().rev().find(|byte| !is_blank(**byte));
     let is_whole = is_whole.is_none_or(|byte| *byte == b'\n');
     let mut width = is_whole.then_some(first.len());
+    let mut indent = None;
     let mut end = first.end;
     let mut lines = vec![first];
-    while let Some(next) = line_below(bytes, end) {
-        if width.is_some_and(|width| next.len() > width) {
+    while let Some((own, next)) = line_below(bytes, end) {
+        let is_other = indent.is_some_and(|indent| indent != own)
+            || width.is_some_and(|width| next.len() > width);
+        if is_other || (width != Some(next.len()) && !goes_on(bytes, &lines, &next)) {
             break;
         }
+        indent = Some(own);
         let is_last = width.is_some_and(|width| next.len() < width);
         width = Some(next.len());
         end = next.end;
@@ -121,33 +127,61 @@ fn lines_of(bytes: &[u8], first: Range<usize>) -> Vec<Range<usize>> {
     lines
 }
 
-/// What is encoded on the line below, when nothing else stands there. Of a text that was quoted, lines end in `\n`.
-fn line_below(bytes: &[u8], end: usize) -> Option<Range<usize>> {
+/// What is a text goes on as one: a word that stands alone on the line below is no part of it.
+fn goes_on(bytes: &[u8], lines: &[Range<usize>], next: &Range<usize>) -> bool {
+    let with_next = [lines, std::slice::from_ref(next)].concat();
+    // Of two or three letters, what begins like a character is none that was cut off.
+    let is_cut = next.len() >= SHORTEST;
+    !are_text(bytes, lines, true) || are_text(bytes, &with_next, is_cut)
+}
+
+/// `is_cut`: the last character need not be whole.
+fn are_text(bytes: &[u8], lines: &[Range<usize>], is_cut: bool) -> bool {
+    let Some(file) = decoded(bytes, lines) else { return false };
+    match std::str::from_utf8(&file[readable(&file).len()..]) {
+        Ok(rest) => rest.is_empty(),
+        Err(error) => is_cut && error.valid_up_to() == 0 && error.error_len().is_none(),
+    }
+}
+
+/// What is encoded on the line below, and how far it is indented, when nothing else stands there. Of a text that
+/// was quoted, lines end in `\n`.
+fn line_below(bytes: &[u8], end: usize) -> Option<(usize, Range<usize>)> {
     if bytes[..end].ends_with(b"=") {
         return None;
     }
-    let start = start_of_line(bytes, end)?;
+    let line = line_after(bytes, end)?;
+    let start = skipped(bytes, line, is_blank);
     let run = start..end_of_run(bytes, start);
-    let after = bytes.get(run.end).copied().unwrap_or(b'\n');
-    let is_all = is_blank(after) || matches!(after, b'\n' | b'\\' | b'"' | b'\'');
-    (is_all && !run.is_empty()).then_some(run)
+    let after = skipped(bytes, run.end, is_blank);
+    let quote = skipped(bytes, after, is_escape);
+    let is_all = after == bytes.len()
+        || matches!(bytes.get(quote), Some(b'"' | b'\''))
+        || line_after(bytes, run.end).is_some();
+    (is_all && !run.is_empty()).then_some((start - line, run))
 }
 
-fn start_of_line(bytes: &[u8], end: usize) -> Option<usize> {
-    let skip = |mut at: usize, is: fn(u8) -> bool| {
-        while bytes.get(at).is_some_and(|byte| is(*byte)) {
-            at += 1;
-        }
-        at
-    };
-    let at = skip(end, is_blank);
-    let escapes = skip(at, |byte| byte == b'\\');
+/// Where the next line begins, if only blanks stand before it.
+fn line_after(bytes: &[u8], end: usize) -> Option<usize> {
+    let at = skipped(bytes, end, is_blank);
+    let escapes = skipped(bytes, at, is_escape);
     let is_end = match bytes.get(escapes) {
         Some(b'\n') => escapes == at,
         Some(b'n') => escapes > at,
         _ => false,
     };
-    is_end.then(|| skip(escapes + 1, is_blank))
+    is_end.then_some(escapes + 1)
+}
+
+fn skipped(bytes: &[u8], mut at: usize, is: fn(u8) -> bool) -> usize {
+    while bytes.get(at).is_some_and(|byte| is(*byte)) {
+        at += 1;
+    }
+    at
+}
+
+fn is_escape(byte: u8) -> bool {
+    byte == b'\\'
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -159,12 +193,11 @@ fn is_packed(bytes: &[u8], lines: &[Range<usize>]) -> bool {
         && lines.iter().map(Range::len).sum::<usize>() >= SHORTEST_PACKED
 }
 
-/// The text of it. What follows a text may be anything.
-fn decoded(bytes: &[u8], lines: &[Range<usize>]) -> Option<String> {
+/// All of it: what follows a text may be anything.
+fn decoded(bytes: &[u8], lines: &[Range<usize>]) -> Option<Vec<u8>> {
     let mut digits: Vec<u8> = lines.iter().flat_map(|line| &bytes[line.clone()]).copied().collect();
     let length = digits.iter().rposition(|byte| *byte != b'=')? + 1;
     // One digit more than a whole number of bytes was cut off.
     digits.truncate(if length % 4 == 1 { length - 1 } else { length });
-    let file = DECODER.decode(digits).ok()?;
-    Some(readable(&file).into())
+    DECODER.decode(digits).ok()
 }

@@ -1,5 +1,5 @@
 //! What only the surroundings of a find tell: whether a short key is one, and whether the word behind
-//! `password` is its value.
+//! `password`, or behind another key, is its value.
 
 use regex::Captures;
 
@@ -74,8 +74,9 @@ impl<'t> Entry<'t> {
     /// What is encoded may end in the same way: `c2VjcmV0psk= next`, `"c2VjcmV0psk=", "x"`.
     fn is_assigned(&self) -> bool {
         let is_end = self.sign.len() > 1 && self.sign.starts_with('=');
-        let is_end_of_quoted = self.before.ends_with(['"', '\'']) && self.quote.is_empty();
-        !is_end && !(is_end_of_quoted && self.value.starts_with(['"', '\'']))
+        let is_quoted = self.before.ends_with(['"', '\'']) && self.quote.is_empty();
+        let is_end_of_quoted = is_quoted && self.value.starts_with(['"', '\'']);
+        !is_end && !is_end_of_quoted
     }
 
     /// Behind a colon sentences go on as well: `no credentials: denied`, `pwd: command not found`.
@@ -111,19 +112,28 @@ impl<'t> Entry<'t> {
 }
 
 /// What a sentence says of a password, not which one it is.
-const SAID: [&str; 12] = [
+const SAID: [&str; 21] = [
+    "and",
     "auth",
     "authentication",
+    "been",
     "change",
     "check",
+    "for",
+    "has",
     "hash",
     "login",
+    "not",
+    "of",
     "policy",
     "prompt",
     "reset",
     "rotation",
     "validation",
     "verification",
+    "was",
+    "were",
+    "will",
 ];
 /// What becomes of a password stands behind it.
 const BECOMES: [&str; 10] = [
@@ -138,21 +148,95 @@ const BECOMES: [&str; 10] = [
     "refused",
     "rejected",
 ];
+/// What a password is or comes to where none is given.
+const NONE_GIVEN: [&str; 15] = [
+    "blank", "correct", "default", "disabled", "empty", "expire", "expired", "missing", "never",
+    "none", "null", "required", "unset", "weak", "wrong",
+];
+/// What stands behind a name and a slash, and is no password: `root/tty1`.
+const PLACES: [&str; 6] = ["tty", "pts", "ssh", "console", "password", "kubeconfig"];
+/// What is shorter is a version or a number.
+const SHORTEST_RANDOM: usize = 7;
 
 /// `user root password hunter2 rejected`, but not `user root password authentication failed`. Groups: all up to
 /// the value, the value.
 pub fn is_spoken(text: &str, found: &Captures<'_>) -> bool {
+    Spoken::of(text, found).is_some_and(|spoken| spoken.is_odd() || spoken.is_judged())
+}
+
+/// `Setting password for user root to calvin`, but not `to expire`. Groups: all up to the value, the value.
+pub fn is_given(text: &str, found: &Captures<'_>) -> bool {
+    Spoken::of(text, found).is_some_and(|spoken| spoken.is_odd() || spoken.is_last())
+}
+
+/// `login admin/calvin`. Groups: all up to the value, the value.
+pub fn is_of_pair(_: &str, found: &Captures<'_>) -> bool {
     let Some(value) = found.get(2) else { return false };
-    let after = text[value.end()..].split('\n').next().unwrap_or_default();
-    let next = after.split_whitespace().next().unwrap_or_default();
-    let next = next.trim_end_matches(|c: char| c.is_ascii_punctuation());
-    let is_quoted = value.as_str().starts_with(['"', '\'', '\\']);
-    let value = value.as_str().trim_end_matches(['.', ':', '!', '?']);
-    let is_among =
-        |words: &[&str], word: &str| words.iter().any(|one| one.eq_ignore_ascii_case(word));
-    let is_sign = |c: char| c.is_ascii_digit() || "!#$%&*+=@^~".contains(c);
-    let is_count = value.len() < 4 && value.bytes().all(|byte| byte.is_ascii_digit());
-    is_quoted
-        || (value.contains(is_sign) && !is_count)
-        || (is_among(&BECOMES, next) && !is_among(&SAID, value) && !is_among(&BECOMES, value))
+    let value = value.as_str().to_ascii_lowercase();
+    !PLACES.iter().any(|place| value.starts_with(place))
+}
+
+/// `agent_token 4e9f2c1b`, but not `api-key v1 is gone`. Groups: all up to the value, the value.
+pub fn is_random(_: &str, found: &Captures<'_>) -> bool {
+    let Some(value) = found.get(2) else { return false };
+    let value = value.as_str().trim_matches(['"', '\'']);
+    // With a colon it is a time.
+    value.len() >= SHORTEST_RANDOM
+        && !value.contains(|c: char| c == ':' || c.is_whitespace())
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+/// `PrivateKey = yAnz5TF…`, but not the path of its file. Groups: all up to the value, the value.
+pub fn is_key_itself(_: &str, found: &Captures<'_>) -> bool {
+    let Some(value) = found.get(2) else { return false };
+    let plain = value.as_str().trim_matches(['"', '\'']);
+    let is_path = plain.starts_with('/') && !plain.ends_with('=');
+    !is_path && !is_harmless("", plain)
+}
+
+/// A value, and the word that follows it on its line.
+struct Spoken<'t> {
+    value: &'t str,
+    next: &'t str,
+}
+
+impl<'t> Spoken<'t> {
+    fn of(text: &'t str, found: &Captures<'t>) -> Option<Self> {
+        let value = found.get(2)?;
+        let near = text.floor_char_boundary(value.end() + LONGEST_LOOK);
+        let after = text[value.end()..near].split('\n').next()?;
+        let next = after.split_whitespace().next().unwrap_or_default();
+        let next = next.trim_end_matches(|c: char| c.is_ascii_punctuation());
+        Some(Self { value: value.as_str(), next })
+    }
+
+    /// No word of a sentence.
+    fn is_odd(&self) -> bool {
+        let value = self.bare();
+        let is_sign = |c: char| c.is_ascii_digit() || "!#$%&*+=@^~".contains(c);
+        let is_count = value.len() < 4 && value.bytes().all(|byte| byte.is_ascii_digit());
+        self.value.starts_with(['"', '\'', '\\']) || (value.contains(is_sign) && !is_count)
+    }
+
+    /// What is told of it follows.
+    fn is_judged(&self) -> bool {
+        is_among(&BECOMES, self.next) && self.is_free()
+    }
+
+    fn is_last(&self) -> bool {
+        self.next.is_empty() && self.is_free() && !is_among(&NONE_GIVEN, self.bare())
+    }
+
+    fn is_free(&self) -> bool {
+        !is_among(&SAID, self.bare()) && !is_among(&BECOMES, self.bare())
+    }
+
+    fn bare(&self) -> &'t str {
+        self.value.trim_end_matches(['.', ':', '!', '?'])
+    }
+}
+
+fn is_among(words: &[&str], word: &str) -> bool {
+    words.iter().any(|one| one.eq_ignore_ascii_case(word))
 }

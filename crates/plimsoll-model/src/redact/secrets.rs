@@ -5,25 +5,34 @@ use std::borrow::Cow;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
-use regex::{Captures, Regex};
+use regex::Regex;
 
-use super::keyed::{Judge, is_block, is_entry, is_line, is_spoken};
+use super::keyed::{
+    Judge, is_block, is_entry, is_given, is_key_itself, is_line, is_of_pair, is_random, is_spoken,
+};
 
 /// What is taken out already stays as it is.
-const VALUE: &str = r#"(?:\[redacted[^\]]*\]|"(?:[^"\\]|\\.)*"?|\\+"[^"]*"?|'(?:[^']|'')*'?|[^\s"',;&})\]|>][^\s"',;&})\]]*)"#;
+const VALUE: &str = r#"(?:\[redacted[^\]\n]{0,40}\]|"(?:[^"\\]|\\.)*"?|\\+"[^"]*"?|'(?:[^']|'')*'?|[^\s"',;&})\]|>][^\s"',;&})\]]*)"#;
 
 /// What is no word and no name: it begins with capitals and digits and goes on, or is a long number to the base of
 /// sixteen.
 const RANDOM: &str =
     r#"(?:\w*(?:[A-Z+=~][\w+=~]*[0-9]|[0-9][\w+=~]*[A-Z+=~])[^\s"',;]{6,}|[0-9a-f]{24,})"#;
 
+/// Of a command line.
+const ARGUMENT: &str =
+    r#"(?:\[redacted[^\]\n]{0,40}\]|"[^"\n]*"?|'[^'\n]*'?|[^\s"'\\-](?:[^\s"'\\]|\\[^\s"'])*)"#;
+
 const BEHIND: &str = "${1}[redacted]";
 const KEY: &str = "[redacted private key]";
+
+/// Of what was taken for a value and is none: up to here it is looked at again.
+const LONGEST_AGAIN: usize = 512;
 
 struct Secret {
     /// In small letters; a text with none of them does not match.
     words: &'static [&'static str],
-    /// `VALUE` and `RANDOM` stand for themselves.
+    /// `VALUE`, `RANDOM` and `ARGUMENT` stand for themselves.
     pattern: &'static str,
     with: &'static str,
     /// Who is asked where the pattern alone does not tell.
@@ -48,7 +57,7 @@ const SHORT: &[&str] = &["pwd", "psk", "pass", "pw", "credentials"];
 const ALL: &[&str] = &["password", "passwd", "passphrase", "token", "secret", "key"];
 
 /// In this order: what one leaves, the next may see.
-static SECRETS: [Secret; 44] = [
+static SECRETS: [Secret; 55] = [
     secret(
         &["private key"],
         r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
@@ -93,7 +102,7 @@ static SECRETS: [Secret; 44] = [
     ),
     secret(
         PASSWORDS,
-        r#"(?i)((?:password|passwd|passphrase)\\*["']?[ \t]*[:=][ \t]*)VALUE"#,
+        r#"(?i)((?:password(?:[_-]?hash)?|passwd|passphrase)\\*["']?[ \t]*(?:=[=>]?|:=?)[ \t]*)VALUE"#,
         BEHIND,
     ),
     secret(&["password"], r#"(?i)\b(password(?:[ \t]+is)?:?[ \t]+\\*")[^"\\]+"#, BEHIND),
@@ -105,7 +114,7 @@ static SECRETS: [Secret; 44] = [
     ),
     secret(
         &["token", "secret", "key", "psk"],
-        r"(?i)((?:token|secret|api[_-]?key|access[_-]?key|\bpsk)[ \t]*=[ \t]*)VALUE",
+        r#"(?i)((?:token|secret|api[_-]?key|access[_-]?key|\bpsk)(?:\\*["'])?[ \t]*=[=>]?[ \t]*)VALUE"#,
         BEHIND,
     ),
     judged(
@@ -130,6 +139,7 @@ static SECRETS: [Secret; 44] = [
         "[redacted]",
     ),
     secret(&["glpat-"], r"\bglpat-[A-Za-z0-9_-]{16,}", "[redacted]"),
+    secret(&["hvs.", "hvb.", "hvr."], r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}", "[redacted]"),
     secret(&["xox", "xapp-"], r"\b(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}", "[redacted]"),
     secret(&["hooks.slack.com"], r"(\bhooks\.slack\.com/services/)[A-Za-z0-9/]+", BEHIND),
     // With the secret key, where it stands right behind.
@@ -154,8 +164,35 @@ static SECRETS: [Secret; 44] = [
     ),
     judged(
         PASSWORDS,
-        r#"(?i)(\b(?:login|user|username|account)[ \t:=]+["']?[^\s"':=,]+["']?,?[ \t]+(?:(?:with|and)[ \t]+)?password[ \t]+)(VALUE)"#,
+        r#"(?i)(\b(?:(?:login|user|username|account)[ \t:=]+["']?[^\s"':=,]+["']?,?[ \t]+(?:(?:with|and)[ \t]+)?password|new[ \t]+password|luks[ \t]+(?:passphrase|password))[ \t]+)(VALUE)"#,
         is_spoken,
+    ),
+    judged(
+        &["password"],
+        r#"(?i)(\b(?:password[ \t]+is[ \t]*:|(?:set|setting|change|changed|changing|reset|resetting)[ \t]+(?:the[ \t]+)?password[ \t]+(?:for|of)[ \t]+(?:(?:user|account)[ \t]+)?["']?[^\s"']+["']?[ \t]+to)[ \t]+)(VALUE)"#,
+        is_given,
+    ),
+    // Only of those who are a machine's own: otherwise it is a namespace and a name.
+    judged(
+        &["login", "credentials"],
+        r#"(?i)(\b(?:login|credentials)[ \t:=]+["']?(?:admin|administrator|root|userid|kubeadmin|core)/)(VALUE)"#,
+        is_of_pair,
+    ),
+    judged(
+        &["token", "key"],
+        r"(?i)(\b(?:(?:agent|auth)[_-]token|(?:x-)?api[_-]key|(?:access|secret)[_-]key)[ \t]+)(VALUE)",
+        is_random,
+    ),
+    judged(
+        &["key"],
+        r"(?i)((?:(?:private|pre-?shared|secret)[_-]?key|\brd\.luks\.key)[ \t]*=[=>]?[ \t]*)(VALUE)",
+        is_key_itself,
+    ),
+    // Of a URL that whoever has it may use.
+    secret(
+        &["sig=", "signature="],
+        r#"(?i)((?:\bx-(?:amz|goog)-signature|(?:[?&;]|\\u0026)(?:sig|signature))=)[^\s&"'<>\\,;]+"#,
+        BEHIND,
     ),
     // `\u003c` is how Go writes `<` into JSON.
     secret(
@@ -168,6 +205,12 @@ static SECRETS: [Secret; 44] = [
         &[":$"],
         r"(?m)(^|\s)([a-z_][a-z0-9_-]*:)\$[0-9a-z]{1,3}\$[^\s:]+",
         "${1}${2}[redacted]",
+    ),
+    // What crypt makes, wherever it stands.
+    secret(
+        &["$1$", "$5$", "$6$", "$7$", "$y$", "$gy$", "$2a$", "$2b$", "$2x$", "$2y$", "$argon2"],
+        r"\$(?:[1567]|g?y|2[abxy]|argon2i?d?)\$(?:[A-Za-z0-9./=,+-]+\$){1,4}[A-Za-z0-9./+]{8,}",
+        "[redacted]",
     ),
     secret(
         &["token", "secret", "key"],
@@ -192,9 +235,42 @@ static SECRETS: [Secret; 44] = [
         r#"(?i)((?:^|\s)--[a-z0-9-]*(?:token|password|passwd|passphrase|secret|api-?key|access-?key|pwd|psk)[ =])(?:"[^"\n]*"?|'[^'\n]*'?|[^\s"'-][^\s"']*)"#,
         BEHIND,
     ),
-    secret(&["curl"], r#"(\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?["'][^:"'\n]+:)[^"'\n]+"#, BEHIND),
-    secret(&["curl"], r#"(\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?[^\s:"']+:)[^\s"']+"#, BEHIND),
-    secret(&["sshpass"], r#"(\bsshpass\b[^\n]*?\s-p ?["']?)[^\s"'-][^\s"']*"#, BEHIND),
+    secret(
+        &["curl", "etcdctl"],
+        r#"(\b(?:curl|etcdctl)\b[^\n]*?\s(?:-u|--user)[ =]?["'][^:"'\n]+:)[^"'\n]+"#,
+        BEHIND,
+    ),
+    secret(
+        &["curl", "etcdctl"],
+        r#"(\b(?:curl|etcdctl)\b[^\n]*?\s(?:-u|--user)[ =]?[^\s:"']+:)[^\s"']+"#,
+        BEHIND,
+    ),
+    // Of skopeo.
+    secret(
+        &["creds", "etcdctl_user"],
+        r#"((?:--(?:src-|dest-)?creds[ =]|\bETCDCTL_USER=)["']?[^\s:"'/]+:)[^\s"']+"#,
+        BEHIND,
+    ),
+    secret(
+        &["sshpass", "racadm", "login"],
+        r#"(\b(?:sshpass\b[^\n]*?\s-p ?|(?:racadm|(?:oc|podman|docker|skopeo|buildah|helm)(?:[ \t]+\S+){0,3}?[ \t]+login)\b[^\n]*?\s-p[ =]))ARGUMENT"#,
+        BEHIND,
+    ),
+    secret(
+        &["racadm", "user set password"],
+        r#"(?i)(\b(?:racadm\b[^\n]*?[ \t]set[ \t]+[a-z0-9.]+\.password|user[ \t]+set[ \t]+password[ \t]+[0-9]+)[ \t]+)ARGUMENT"#,
+        BEHIND,
+    ),
+    secret(
+        &["chpasswd", "--stdin"],
+        r#"(\b(?:echo|printf)(?:[ \t]+-[a-z]+)*[ \t]+["']?(?:[a-z_][a-z0-9_-]*:)?)[^\n|;]+?(["']?[ \t]*\|[ \t]*(?:sudo[ \t]+)?(?:chpasswd|passwd[ \t]+--stdin))"#,
+        "${1}[redacted]${2}",
+    ),
+    secret(
+        &["chpasswd"],
+        r#"(\bchpasswd(?:[ \t]+-\S+)*[ \t]+(?:<<<[ \t]*)?["']?[a-z_][a-z0-9_-]*:)[^\s"']+"#,
+        BEHIND,
+    ),
     secret(&["mysql"], r#"(\bmysql\w*\b[^\n]*?\s-p["']?)[^\s"'-][^\s"']*"#, BEHIND),
     secret(&["ipmitool"], r#"(\bipmitool\b[^\n]*?\s-P ?["']?)[^\s"']+"#, BEHIND),
     // A variable of a container.
@@ -216,20 +292,41 @@ static SECRETS: [Secret; 44] = [
 impl Secret {
     fn regex(&self) -> &Regex {
         self.compiled.get_or_init(|| {
-            compiled(&self.pattern.replace("VALUE", VALUE).replace("RANDOM", RANDOM))
+            let pattern = self.pattern.replace("VALUE", VALUE).replace("RANDOM", RANDOM);
+            compiled(&pattern.replace("ARGUMENT", ARGUMENT))
         })
     }
 
     fn replaced<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let Some(judge) = self.judge else { return self.regex().replace_all(text, self.with) };
-        self.regex().replace_all(text, |found: &Captures<'_>| {
-            let mut out = String::new();
-            match judge(text, found) {
-                true => found.expand(self.with, &mut out),
-                false => out.push_str(&found[0]),
-            }
-            out
-        })
+        match self.judge {
+            None => self.regex().replace_all(text, self.with),
+            Some(judge) => self.replaced_where(text, judge),
+        }
+    }
+
+    fn replaced_where<'t>(&self, text: &'t str, judge: Judge) -> Cow<'t, str> {
+        let mut out = String::new();
+        let (mut done, mut at) = (0, 0);
+        while let Some(found) = self.regex().captures_at(text, at) {
+            let (Some(whole), Some(key)) = (found.get(0), found.get(1)) else { break };
+            let is_short = whole.end() - key.end() <= LONGEST_AGAIN;
+            at = if judge(text, &found) {
+                out.push_str(&text[done..whole.start()]);
+                found.expand(self.with, &mut out);
+                done = whole.end();
+                done
+            } else if is_short {
+                // What is no value may have keys in it: `credentials={pwd=x`.
+                key.end()
+            } else {
+                whole.end()
+            };
+        }
+        if done == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(&text[done..]);
+        Cow::Owned(out)
     }
 }
 

@@ -25,7 +25,7 @@ pub fn commands(base: &FactBase, root: &EntityId, action: &Action, target: &Targ
         (Action::Retire { paths }, Target::Node { name }) => {
             let paths = paths.join(" ");
             // Only root sees what a pattern stands for there.
-            let script = quoted(&format!("mkdir -p {ASIDE} && mv {paths} {ASIDE}/"));
+            let script = quoted(&format!("mkdir -p {ASIDE} && mv -n {paths} {ASIDE}/"));
             vec![on(name, &format!("sudo sh -c {script}"))]
         }
         (Action::Power { to }, Target::Bmc { host, .. }) => power(base, host, *to),
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(
             told(retire, node()),
             [
-                "ssh core@master-1 \"sudo sh -c 'mkdir -p /var/lib/plimsoll/aside && mv /a /b/c-* /var/lib/plimsoll/aside/'\""
+                "ssh core@master-1 \"sudo sh -c 'mkdir -p /var/lib/plimsoll/aside && mv -n /a /b/c-* /var/lib/plimsoll/aside/'\""
             ]
         );
         let stop = Action::Unit { unit: "kubelet".into(), verb: UnitVerb::Stop };

@@ -24,6 +24,10 @@ pub fn run(args: &Capture) -> Result<Outcome, Failure> {
         print(&plimsoll_live::manifests(&needs, user))?;
         return Ok(Outcome::Fine);
     };
+    live::to_be_file("-o", file)?;
+    if let Some(names) = &args.disguise {
+        live::to_be_file("--disguise", names)?;
+    }
     if args.disguise.as_ref() == Some(file) {
         return Err(Failure::Usage("--disguise and -o name the same file".into()));
     }

@@ -8,7 +8,7 @@ use plimsoll_engine::pack::json;
 use plimsoll_live::Request;
 use plimsoll_model::Needs;
 use plimsoll_model::csr::{CSR_SCHEMA, Done, Judged, Requests, Verdict};
-use plimsoll_model::plan::{Action, Plan, Signer};
+use plimsoll_model::plan::{Action, Plan, Signer, Step};
 use plimsoll_model::snapshot::{Collected, Document, Form, ResourceNeed, Snapshot};
 use plimsoll_repair::expected::{self, Expected};
 use plimsoll_repair::request::{Inventory, NODES, VOUCHERS, is_pending, judge_all, shown, wave};
@@ -28,6 +28,8 @@ const POLL: Duration = Duration::from_secs(2);
 /// How long a certificate is waited for that was approved last.
 const ISSUED_WITHIN: Duration = Duration::from_secs(10);
 const REQUESTS: (&str, &str) = ("certificates.k8s.io", "certificatesigningrequests");
+/// Requests that a person is told to deny one by one.
+const DENIED: usize = 8;
 
 pub fn run(args: &Csr) -> Result<Outcome, Failure> {
     let expected = args.expect.as_deref().map(expected_nodes).transpose()?.unwrap_or_default();
@@ -85,9 +87,36 @@ pub fn told_in(plan: Plan, fix: &Fix, sources: &[PathBuf]) -> Plan {
         None => of_archives(&args, paths, Vec::new()),
     };
     match answer {
-        Ok(answer) => with_verdicts(plan, &answer.requests),
+        Ok(answer) => {
+            let mut plan = with_verdicts(plan, &answer.requests);
+            plan.steps.iter_mut().for_each(|step| denied_by_hand(step, &answer.requests));
+            plan
+        }
         Err(_) => plan,
     }
+}
+
+/// What is left to a person of a request that is to be denied: to say so, and to have the kubelet ask anew.
+fn denied_by_hand(step: &mut Step, judged: &[Judged]) {
+    let Action::Approve { node, signer } = &step.action else { return };
+    let is_denied = |one: &&Judged| {
+        let is_its = one.node.as_ref() == Some(node) && one.wave == Some(*signer);
+        is_its && one.verdict == Verdict::Deny
+    };
+    // Whoever asks chose these names.
+    let is_plain = |name: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+        !name.starts_with('-') && name.chars().all(plain)
+    };
+    let named = judged.iter().filter(is_denied).filter(|one| is_plain(&one.name)).take(DENIED);
+    let mut left: Vec<String> =
+        named.map(|one| format!("oc adm certificate deny {}", one.name)).collect();
+    if !left.is_empty() && is_plain(node) {
+        left.push(format!(
+            "ssh core@{node} sudo systemctl restart kubelet   # if it is yours: it asks anew"
+        ));
+    }
+    step.commands.extend(left);
 }
 
 fn is_api_alone(request: &Request) -> bool {
@@ -375,4 +404,41 @@ impl Session<'_> {
 
 fn is_approved(one: &Judged) -> bool {
     one.done.as_ref().is_some_and(|done| done.approved)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn judged(name: &str, verdict: &str) -> Judged {
+        let one = json!({
+            "name": name, "created": null, "node": "worker-1", "wave": "client",
+            "requestor": "x", "verdict": verdict, "reasons": ["that is why"],
+        });
+        serde_json::from_value(one).unwrap()
+    }
+
+    #[test]
+    fn what_is_left_of_a_denied_request_are_commands() {
+        let step = json!({
+            "number": 1, "title": "x", "blast": 1, "target": {"in": "nothing"},
+            "action": {"do": "approve", "node": "worker-1", "signer": "client"},
+            "undo": {"by": "impossible", "because": "x"}, "rehearsal": {"by": "server"},
+        });
+        let step: Step = serde_json::from_value(step).unwrap();
+        let commands = |all: &[Judged]| {
+            let mut step = step.clone();
+            denied_by_hand(&mut step, all);
+            step.commands
+        };
+        let left = commands(&[judged("csr-1", "deny"), judged("csr-2", "hold")]);
+        assert_eq!(left.len(), 2, "{left:?}");
+        assert_eq!(left[0], "oc adm certificate deny csr-1");
+        assert!(left[1].starts_with("ssh core@worker-1 sudo systemctl restart kubelet"));
+        assert!(commands(&[judged("csr-1", "approve")]).is_empty());
+        // A name is chosen by whoever asks, and is pasted into a shell.
+        assert!(commands(&[judged("x; rm -r /", "deny")]).is_empty());
+    }
 }

@@ -3,8 +3,8 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use plimsoll_engine::{Memory, Pack, Suppression};
-use plimsoll_model::diagnosis::Verdict;
-use plimsoll_model::moves::{Known, Moves};
+use plimsoll_model::diagnosis::{Root, Verdict};
+use plimsoll_model::moves::{Known, Moves, Unread};
 use plimsoll_model::redact::redact;
 use plimsoll_model::snapshot::GapStatus;
 use plimsoll_model::{Diagnosis, FactBase, Needs};
@@ -26,7 +26,7 @@ pub fn run(args: &Diagnose) -> Result<Outcome, Failure> {
     let needs = Needs { now: args.now, ..plimsoll_engine::needs(&pack) };
     let memory = args.follow.map(|_| Memory::default());
     let brain = Brain { pack, needs, suppressions, memory };
-    let first = brain.look(args)?;
+    let first = brain.look(args, &BTreeSet::new())?;
     let diagnosis = &first.diagnosis;
     if let Some(ShownEvidence::Root(number)) = args.evidence
         && number > diagnosis.roots.len()
@@ -51,15 +51,18 @@ fn follow(args: &Diagnose, brain: &Brain, first: &Look, seconds: u64) -> Result<
         })
     };
     let mut known = Known::new(&first.diagnosis, first.unread.clone());
+    let mut watched = first.watched.clone();
     // What nobody could see is told once, and not every round.
     let mut told = (None, Vec::new());
     loop {
         std::thread::sleep(Duration::from_secs(seconds));
-        let mut moves = match brain.look(args) {
+        let mut moves = match brain.look(args, &watched) {
             Ok(now) => {
-                let is_less = !known.lost(&now.unread).is_empty();
-                let hidden =
-                    plimsoll_engine::hidden(&brain.pack, &now.base, known.states(), is_less);
+                watched = now.watched;
+                let hidden = match known.lost(&now.unread).is_empty() {
+                    true => BTreeSet::new(),
+                    false => plimsoll_engine::hidden(&brain.pack, &now.base, known.states()),
+                };
                 known.look(&now.diagnosis, now.unread, &hidden)
             }
             // What could be read once may be readable again: a login that ended, a file that is rewritten.
@@ -88,10 +91,10 @@ struct Brain {
 }
 
 impl Brain {
-    fn look(&self, args: &Diagnose) -> Result<Look, Failure> {
+    fn look(&self, args: &Diagnose, watched: &BTreeSet<String>) -> Result<Look, Failure> {
         let bar = (!args.talk.quiet && std::io::stderr().is_terminal()).then(Bar::new);
         let progress: &dyn Progress = bar.as_ref().map_or(&NoProgress, |bar| bar);
-        let given = live::given(args, &self.needs)?;
+        let given = live::given(args, &self.needs, watched)?;
         let read = plimsoll_sources::read_given(given, &self.needs, progress);
         if let Some(bar) = &bar {
             bar.done();
@@ -99,24 +102,31 @@ impl Brain {
         let snapshot = read.map_err(|error| Failure::Unreadable(error.to_string()))?;
         let gaps = snapshot.sources.iter().flat_map(|source| &source.gaps);
         let unread = gaps.filter(|gap| gap.status != GapStatus::NotCollected);
-        // '12 logs of …' and '13 logs of …' lack for one reason.
-        let uncounted =
-            |what: &str| what.trim_start_matches(|c: char| c.is_ascii_digit()).to_string();
         let unread = unread
-            .map(|gap| redact(&format!("{}: {}", uncounted(&gap.what).trim_start(), gap.why)));
-        let unread = unread.collect();
+            .map(|gap| (uncounted(&gap.what), redact(&format!("{}: {}", gap.what, gap.why))))
+            .collect();
         let memory = self.memory.as_ref();
         let (base, diagnosis) =
             plimsoll_engine::examine(&self.pack, &snapshot, &self.suppressions, memory);
-        Ok(Look { base, diagnosis, unread })
+        let told = |root: &Root| live::told_by_journals(&root.entity, &root.evidence);
+        let watched = diagnosis.roots.iter().filter(|root| told(root));
+        let watched = watched.map(|root| root.entity.name.clone()).collect();
+        Ok(Look { base, diagnosis, unread, watched })
     }
+}
+
+/// '12 logs of pods' and '13 logs of pods' are one thing that lacks.
+fn uncounted(what: &str) -> String {
+    let is_count = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+    what.split(' ').filter(|word| !is_count(word)).collect::<Vec<_>>().join(" ")
 }
 
 struct Look {
     base: FactBase,
     diagnosis: Diagnosis,
-    /// What was asked for and not given.
-    unread: BTreeSet<String>,
+    unread: Unread,
+    /// Nodes whose journals tell of roots.
+    watched: BTreeSet<String>,
 }
 
 fn render(args: &Diagnose, diagnosis: &Diagnosis) -> String {

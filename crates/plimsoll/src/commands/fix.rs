@@ -1,26 +1,26 @@
 //! `plimsoll fix`: the plan, and what is done with it.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_act::{
-    Alone, Api, Ended, Held, Lease, Log, Pace, Transaction, Turn, missing_rights, own_name,
+    Alone, Api, Held, Lease, Log, Pace, Transaction, Turn, missing_rights, own_name,
 };
 use plimsoll_live::Request;
 use plimsoll_model::EntityId;
 use plimsoll_model::diagnosis::Diagnosis;
-use plimsoll_model::plan::{Hindrance, Permission, Plan, Step, Target, Undo};
-use plimsoll_model::session::{Entry, Event, Outcome as Became, SESSION_SCHEMA, Session};
-use plimsoll_repair::{Answers, Choice, Observed, Unplanned};
+use plimsoll_model::plan::{Hindrance, Permission, Plan};
+use plimsoll_model::session::{Event, Outcome as Became};
+use plimsoll_repair::{Answers, Choice, Unplanned};
 
 use crate::args::{Fix, PlanOutput};
 use crate::commands::csr;
 use crate::exit::{self, Failure, Outcome};
 use crate::fixing::console::Console;
 use crate::fixing::hands::{Hands, Reader, without_a_way};
-use crate::fixing::state::{Begun, State, is_touched};
-use crate::fixing::world::Site;
+use crate::fixing::record::{record, user};
+use crate::fixing::state::{Begun, State};
+use crate::fixing::world::{Site, observe};
 use crate::live;
 use crate::output::{complain, note, print, text_options};
 
@@ -149,19 +149,6 @@ fn hindered(mut plan: Plan, why: &str) -> Plan {
         plan.hindrances.push(Hindrance::of_all(why));
     }
     plan.sealed()
-}
-
-/// Objects of the plan as they are. What cannot be read is missing, and becomes a hindrance.
-fn observe(api: &Api, plan: &Plan) -> Observed {
-    let mut observed = Observed::new();
-    for step in &plan.steps {
-        if let Target::Api(object) = &step.target
-            && let Ok(found) = api.get(object)
-        {
-            observed.insert(object.entity(), found);
-        }
-    }
-    observed
 }
 
 fn no_plan(args: &Fix, diagnosis: &Diagnosis, why: &Unplanned) -> Result<Outcome, Failure> {
@@ -375,7 +362,10 @@ fn lease<'a>(
         Ok(lease) => Ok(Some(lease)),
         Err(Held::By(who)) => {
             let short: String = who.chars().take(12).collect();
-            Err(format!("another session is at work on this cluster: {short}"))
+            Err(format!(
+                "another session is at work on this cluster: {short}; if it was killed, go on with \
+                 it where it was, or wait two minutes"
+            ))
         }
         Err(Held::Trouble(trouble)) => Err(format!("the lease cannot be taken: {trouble}")),
     })
@@ -389,10 +379,13 @@ fn go_on(args: &Fix, site: &Site, state: &State) -> Result<Outcome, Failure> {
     if !begun.plan.is_intact() {
         return refused(&["the plan of this session was changed".into()]);
     }
+    // What was begun or done again after an end is not over.
     let last = begun.journal.entries().iter().rev().find_map(|entry| match &entry.event {
-        Event::Ended { outcome, .. } => Some(*outcome),
+        Event::Ended { outcome, .. } => Some(Some(*outcome)),
+        Event::Began { .. } | Event::Intends { .. } => Some(None),
         _ => None,
     });
+    let last = last.flatten();
     let over = match last {
         Some(Became::Fixed) if args.resume => Some("it is fixed: there is nothing to go on with"),
         Some(Became::RolledBack) => Some("it was taken back: 'plimsoll fix' makes a new plan"),
@@ -463,105 +456,21 @@ fn carry_out(
         by: user(),
     };
     exit::changing(true);
+    let short = plimsoll_report::short(&begun.plan);
+    exit::on_interrupt(Some(Box::new(move || {
+        complain(&format!(
+            "stopped in the middle of a step, and nothing is taken back\n\
+             hint: plimsoll fix --resume --session {short} goes on, --rollback takes it back"
+        ));
+    })));
     let ended = match args.rollback {
         true => transaction.roll_back(),
         false => transaction.apply(),
     };
     exit::changing(false);
+    exit::on_interrupt(None);
     let ended = ended.map_err(|error| Failure::Unreadable(error.to_string()))?;
     record(args, &begun, &ended)
-}
-
-/// Whether what was left on the way back is what nothing takes back.
-fn is_all_that_can_go(plan: &Plan, entries: &[Entry]) -> bool {
-    let is_final = |number: usize| {
-        let step = plan.steps.iter().find(|step| step.number == number);
-        step.is_some_and(|step| matches!(step.undo, Undo::Impossible { .. }))
-    };
-    let mut left = entries.iter().filter_map(|entry| match &entry.event {
-        Event::CannotUndo { step, .. } => Some(*step),
-        _ => None,
-    });
-    left.all(is_final)
-}
-
-/// What a session that stopped leaves changed until somebody goes on with it or takes it back.
-fn standing(plan: &Plan, entries: &[Entry]) -> Vec<String> {
-    let mut done = BTreeSet::new();
-    for entry in entries {
-        match entry.event {
-            Event::Did { step, .. } | Event::Found { step, .. } => _ = done.insert(step),
-            Event::Undid { step, .. } => _ = done.remove(&step),
-            _ => {}
-        }
-    }
-    let stays = |step: &&Step| {
-        let is_left = !matches!(step.undo, Undo::Nothing { .. } | Undo::Impossible { .. });
-        done.contains(&step.number) && is_left
-    };
-    let told = |step: &Step| format!("still so: step {}: {}", step.number, step.title);
-    plan.steps.iter().filter(stays).map(told).collect()
-}
-
-/// Who it is, for the record.
-fn user() -> String {
-    let named = ["SUDO_USER", "USER", "LOGNAME"].iter().find_map(std::env::var_os);
-    let by_number = || {
-        let of_us = fs_err::metadata("/proc/self").ok()?;
-        Some(format!("uid {}", std::os::unix::fs::MetadataExt::uid(&of_us)))
-    };
-    let named = named.and_then(|name| name.into_string().ok());
-    named.or_else(by_number).unwrap_or_else(|| "unknown".into())
-}
-
-fn record(args: &Fix, begun: &Begun, ended: &Ended) -> Result<Outcome, Failure> {
-    let entries = begun.journal.entries().to_vec();
-    let touched = is_touched(&entries);
-    let stopped = if touched { Became::Stopped } else { Became::Untouched };
-    let (outcome, says, code) = match ended {
-        Ended::With(Became::Fixed, says) => (Became::Fixed, says.clone(), Outcome::Fine),
-        Ended::With(outcome, says) => (*outcome, says.clone(), Outcome::Found),
-        Ended::Stale(why) => (stopped, format!("the plan is stale: {why}"), Outcome::Stale),
-        Ended::Refused(why) => (stopped, format!("refused: {}", why.join("; ")), Outcome::Refused),
-    };
-    let short = plimsoll_report::short(&begun.plan);
-    let next = match outcome {
-        Became::Stopped => standing(&begun.plan, &entries)
-            .into_iter()
-            .chain([
-                match ended {
-                    Ended::Stale(_) => "plimsoll fix makes a new plan of how things are now".into(),
-                    _ => format!("plimsoll fix --resume --session {short} goes on"),
-                },
-                format!("plimsoll fix --rollback --session {short} takes it back"),
-            ])
-            .collect(),
-        Became::PartlyRolledBack if is_all_that_can_go(&begun.plan, &entries) => {
-            vec!["what is left no program takes back; the steps say what a person may do".into()]
-        }
-        Became::Improved | Became::Unchanged => vec!["plimsoll diagnose tells what is left".into()],
-        Became::PartlyRolledBack | Became::Worse => vec![
-            format!("plimsoll fix --rollback --session {short} tries again to take it back"),
-            format!("plimsoll fix --resume --again --session {short} goes forward again"),
-        ],
-        _ => Vec::new(),
-    };
-    let session = Session {
-        schema: SESSION_SCHEMA.into(),
-        plan: begun.plan.digest.clone(),
-        title: begun.plan.title.clone(),
-        root: begun.plan.root.clone(),
-        outcome,
-        says,
-        entries,
-        next,
-    };
-    print(&match args.output {
-        PlanOutput::Json => plimsoll_report::json(&session),
-        PlanOutput::Markdown => plimsoll_report::session_markdown(&session),
-        PlanOutput::Text => plimsoll_report::session_text(&session, &text_options(&args.talk)),
-    })?;
-    Ok(code)
 }
 
 #[cfg(test)]

@@ -3,5 +3,6 @@
 
 pub mod console;
 pub mod hands;
+pub mod record;
 pub mod state;
 pub mod world;

@@ -8,8 +8,9 @@ use plimsoll_act::{Api, Look, World};
 use plimsoll_engine::{Memory, Pack, Suppression};
 use plimsoll_live::{Live, Node, Request, Silent};
 use plimsoll_model::diagnosis::StateRef;
-use plimsoll_model::plan::Plan;
+use plimsoll_model::plan::{Plan, Target};
 use plimsoll_model::{Diagnosis, FactBase, Needs, Snapshot};
+use plimsoll_repair::Observed;
 use plimsoll_sources::{Given, NoProgress};
 
 use crate::args::{Fix, Reach};
@@ -43,13 +44,10 @@ impl Site {
         Ok(Self { pack, needs, suppressions, unattended, memory, sources, reach, now, watched })
     }
 
-    /// From here on the journals that told of the root are read however well their node looks: only they
-    /// tell that it is over. Others are not, or what always stood in them would look new.
+    /// From here on the journals that told of the root are read on.
     pub fn watch(&self, plan: &Plan) {
         let root = &plan.root.entity;
-        let journals = format!("nodes/{}/journal/", root.name);
-        let told = plan.reason.evidence.iter().any(|proof| proof.path.contains(&journals));
-        if root.kind == "Node" && told {
+        if live::told_by_journals(root, &plan.reason.evidence) {
             let _ = self.watched.set(root.name.clone());
         }
     }
@@ -127,9 +125,37 @@ impl World for Site {
         plimsoll_repair::would_show(&self.pack, base, state)
     }
 
+    fn drawn_again(&self, look: &Look, plan: &Plan) -> Option<Plan> {
+        let Look { base, diagnosis } = look;
+        let root = diagnosis.roots.iter().find(|root| root.state() == plan.root)?;
+        let (pack, answers) = (&self.pack, &plan.answers);
+        let drawn = match plan.break_glass_minutes {
+            Some(_) => plimsoll_repair::draft_break_glass(pack, base, diagnosis, root, answers),
+            None => {
+                plimsoll_repair::draft_named(pack, base, diagnosis, root, answers, &plan.repair)
+            }
+        };
+        let (drawn, api) = (drawn.ok()?, self.connect().ok()??);
+        let observed = observe(&api, &drawn);
+        Some(plimsoll_repair::exact(drawn, &observed))
+    }
+
     fn glance(&self) -> Result<FactBase, String> {
         let needs = Needs { signatures: Vec::new(), ..self.needs.clone() };
         let snapshot = self.read(&needs, true).map_err(|failure| failure.to_string())?;
         Ok(plimsoll_engine::facts::extract(&self.pack, &snapshot, Some(&self.memory)).0)
     }
+}
+
+/// Objects of the plan as they are. What cannot be read is missing, and becomes a hindrance.
+pub fn observe(api: &Api, plan: &Plan) -> Observed {
+    let mut observed = Observed::new();
+    for step in &plan.steps {
+        if let Target::Api(object) = &step.target
+            && let Ok(found) = api.get(object)
+        {
+            observed.insert(object.entity(), found);
+        }
+    }
+    observed
 }

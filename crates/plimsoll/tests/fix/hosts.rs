@@ -148,8 +148,9 @@ pub static REPAIRS: &[Repair] = &[
         holds: |hands| {
             expect(&host(hands)["status"]["provisioning"]["state"], "provisioned".into())
         },
-        // A boot is not taken back by taking off what asked for it.
+        // A boot is not taken back by taking off what asked for it: whoever boots does that.
         reversible: false,
+        ours: &[(HOST, "/metadata/annotations")],
         ..USUAL
     },
     Repair {
@@ -175,6 +176,7 @@ pub static REPAIRS: &[Repair] = &[
         },
         // As above.
         reversible: false,
+        ours: &[(HOST, "/metadata/annotations")],
         ..USUAL
     },
 ];

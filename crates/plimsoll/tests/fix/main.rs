@@ -28,12 +28,6 @@ mod webhooks;
 
 use libtest_mimic::Arguments;
 
-/// `1/2` or `2/2`: the trials take turns on one server, and two may run at once.
-#[expect(clippy::disallowed_methods, reason = "who runs the tests says how")]
-fn half() -> Option<String> {
-    std::env::var("PLIMSOLL_HALF").ok()
-}
-
 fn main() {
     let arguments = Arguments::from_args();
     let cluster = cluster::shared();
@@ -54,17 +48,7 @@ fn main() {
     trials.extend(faults::trials(&cluster));
     trials.extend(glass::trials());
     trials.extend(identity::trials());
-    if let Some(half) = half() {
-        let mut turn = 0;
-        trials.retain(|trial| {
-            // There is one real kubelet at a time, and those take as long as a third of the others.
-            let is_first = trial.name().contains("real-kubelet") || {
-                turn += 1;
-                turn % 3 == 0
-            };
-            is_first == (half == "1/2")
-        });
-    }
+    cluster::keep_half(&mut trials);
     let conclusion = libtest_mimic::run(&arguments, trials);
     drop(cluster);
     conclusion.exit();

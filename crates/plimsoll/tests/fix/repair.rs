@@ -280,7 +280,7 @@ fn killed_at_every_line(cluster: &mut Cluster, repair: &Repair) {
         let back = shown.site.fix_as(&repair.way_back(&["--rollback"]));
         assert_eq!(back.status.code(), Some(1), "{met}: {}", words(&back));
         drop(actor);
-        repair.as_before(&hands, &shown.before, &format!("killed at {met}"));
+        repair.as_before(&hands, &shown.before, &format!("killed at {met}, {}", words(&back)));
         lines = met + 1;
     }
     assert!(points >= 4, "{}: killed {points} times only", repair.id);
@@ -298,8 +298,11 @@ fn killed_at_every_line(cluster: &mut Cluster, repair: &Repair) {
             Err(done) => break done,
         }
     };
-    // Killed after its last line, there is nothing to go on with.
+    // Killed after its last line, there is nothing to go on with; what it held runs out by itself.
     let over = words(&done).contains("nothing to go on with");
+    if over {
+        hands.run(&["delete", "lease", "plimsoll-fix", "-n", "kube-system", "--ignore-not-found"]);
+    }
     assert!(done.status.code() == Some(0) || over, "{}", words(&done));
     drop(actor);
     repair.after(&hands, &shown.before, "gone on with");

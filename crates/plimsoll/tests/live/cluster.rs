@@ -97,6 +97,21 @@ pub fn diagnose_live(request: Request, needs: &Needs) -> (Diagnosis, Vec<u8>) {
     (plimsoll_engine::diagnose(&PACK, &snapshot), archive)
 }
 
+/// Where `PLIMSOLL_HALF` is `1/2` or `2/2`, that half: trials take turns on one server, and two may run at once.
+#[expect(clippy::disallowed_methods, reason = "who runs the tests says how")]
+pub fn keep_half(trials: &mut Vec<Trial>) {
+    let Ok(half) = std::env::var("PLIMSOLL_HALF") else { return };
+    let mut turn = 0;
+    trials.retain(|trial| {
+        // There is one real kubelet at a time, and those take as long as a third of the others.
+        let is_first = trial.name().contains("real-kubelet") || {
+            turn += 1;
+            turn % 3 == 0
+        };
+        is_first == (half == "1/2")
+    });
+}
+
 /// A trial that starts a real kubelet, where one can run.
 #[expect(clippy::print_stderr, reason = "what is not tried is told")]
 pub fn on_a_real_kubelet(name: &str, run: fn()) -> Trial {

@@ -38,6 +38,7 @@ fn main() {
     trials.extend(real_kubelet::trials());
     trials.extend(probes::trials());
     trials.extend(sources::trials(&cluster));
+    cluster::keep_half(&mut trials);
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Programs that were started end with it.
     drop(cluster);

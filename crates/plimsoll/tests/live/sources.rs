@@ -53,6 +53,7 @@ pub fn trials(shared: &Shared) -> Vec<Trial> {
         with("every-node-over-ssh", every_node_over_ssh),
         with("bmcs-of-the-cluster", bmcs_of_the_cluster),
         alone("the-node-itself", the_node_itself),
+        alone("a-signal-ends-what-was-started", a_signal_ends_what_was_started),
         alone(BEHIND.trim_start_matches("sources/"), a_node_behind_a_folder),
     ]
 }
@@ -287,6 +288,33 @@ fn the_node_itself() {
     let answer = diagnose(folder.path(), &environment, &["node:/"]);
     assert!(is_active(&answer, "kubelet-anonymous", "Node/master-1"), "{answer:#}");
     assert!(!unpacked(folder.path()).1.contains("not-a-real-token"));
+}
+
+fn a_signal_ends_what_was_started() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let ssh = format!("echo $$ > {}\nexec sleep 300", at("pid").display());
+    script(&at("bin/ssh"), &ssh);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+        .args(["capture", "ssh:nobody", "-o", "c.tar.gz", "--no-probe"])
+        .current_dir(folder.path())
+        .env("PATH", format!("{}:/usr/bin:/bin", at("bin").display()))
+        .env("KUBECONFIG", "/nowhere")
+        .spawn()
+        .unwrap();
+    let pid = || -> Option<u32> { fs_err::read_to_string(at("pid")).ok()?.trim().parse().ok() };
+    let started = wait_for("ssh", LIMIT, || pid().is_some());
+    let told = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    let status = child.wait().unwrap();
+    started.unwrap();
+    assert!(told.unwrap().success());
+    assert_eq!(status.code(), Some(143));
+    assert!(!at("c.tar.gz.part").exists());
+    // One that ended and that nobody asked for has no command line any more.
+    let line = format!("/proc/{}/cmdline", pid().unwrap());
+    let is_over =
+        || fs_err::read(&line).is_ok_and(|line| line.is_empty()) || !Path::new(&line).exists();
+    wait_for("the end of ssh", LIMIT, is_over).unwrap();
 }
 
 /// As in a debug pod: the root of the node is a folder, and commands run in it.

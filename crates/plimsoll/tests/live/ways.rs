@@ -189,6 +189,15 @@ fn behind_a_proxy(cluster: &mut Cluster) {
         Vantage { kubeconfig: Some(named), proxies: proxies("dead:1".into(), "*"), ..far };
     let (reached, _) = live(by_name);
     assert!(!reached.is_without_api(), "{:?}", reached.attempts());
+    // One that is down is blamed itself, and its password stays with us.
+    let dead = format!("127.0.0.1:{}", free_port().unwrap());
+    let down = Vantage {
+        proxies: proxies(format!("http://joe:PXFSECRET@{dead}"), ""),
+        ..trusting(cluster, "https://192.0.2.10:6443")
+    };
+    let why = reason(down);
+    let told = format!("the proxy {dead} does not answer: connection refused");
+    assert!(why.starts_with(&told) && !why.contains("SECRET"), "{why}");
     // From the command line, with a proxy that does not answer and a server that is excepted.
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_plimsoll"))
         .args(["diagnose", "--no-probe", "--output", "json", "--now", "2025-12-03T18:42:00Z"])
