@@ -10,8 +10,8 @@ mod verbs;
 
 use std::path::PathBuf;
 
-use plimsoll_model::EntityId;
 use plimsoll_model::plan::{Action, Content, Object, Step, Target as Where, Undo};
+use plimsoll_model::{EntityId, Time};
 use plimsoll_repair::{applied, decision, filled_since, grounded};
 use serde_json::{Value, json};
 
@@ -128,14 +128,30 @@ impl Target for ApiTarget<'_> {
     }
 }
 
-/// The mark of this plan stays on what somebody else changes later: only its content tells.
+/// The mark of this plan stays on what somebody else changes later: only its content tells, and where nobody wrote
+/// that down any more, the server knows who wrote last.
 fn is_as_left(entity: &EntityId, now: &Value, left: Option<&str>) -> Result<(), Trouble> {
-    match left {
-        Some(left) if decision(now, &[]) != left => {
-            Err(Trouble::Stale(format!("{entity} was changed since, and is left as it is")))
-        }
-        _ => Ok(()),
+    let is_so = left.map_or_else(|| is_written_last(now), |left| decision(now, &[]) == left);
+    match is_so {
+        true => Ok(()),
+        false => Err(Trouble::Stale(changed_since(entity))),
     }
+}
+
+fn changed_since(entity: &EntityId) -> String {
+    format!("{entity} was changed since, and is left as it is")
+}
+
+/// Nobody wrote it after us, but for its status.
+fn is_written_last(now: &Value) -> bool {
+    let entries = now.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let entries = || entries.into_iter().flatten();
+    let time = |entry: &Value| entry["time"].as_str().and_then(|time| time.parse::<Time>().ok());
+    let is_ours = |entry: &&Value| entry["manager"] == MANAGER;
+    let ours = entries().filter(is_ours).filter_map(time).max();
+    let is_status = |entry: &&Value| entry["subresource"] == "status";
+    let mut others = entries().filter(|entry| !is_ours(entry) && !is_status(entry));
+    ours.is_some_and(|ours| !others.any(|entry| time(entry).is_none_or(|time| time > ours)))
 }
 
 /// On what a plan made: which plan and step.
@@ -217,7 +233,8 @@ impl ApiTarget<'_> {
             (Action::Create { .. }, Some(now)) => {
                 let mark = now.pointer(MARK_POINTER).and_then(Value::as_str);
                 match mark == Some(&self.mark(step)) {
-                    true => Standing::Done,
+                    true if is_written_last(now) => Standing::Done,
+                    true => elsewhere(changed_since(&entity)),
                     false => elsewhere(format!("{entity} exists already")),
                 }
             }
@@ -246,7 +263,8 @@ impl ApiTarget<'_> {
                 let mark = now.pointer(MARK_POINTER).and_then(Value::as_str);
                 let seen = decision(now, &object.decides);
                 match (mark == Some(&self.mark(step)), &object.decision) {
-                    (true, _) => Standing::Done,
+                    (true, _) if is_written_last(now) => Standing::Done,
+                    (true, _) => elsewhere(changed_since(&entity)),
                     (false, Some(known)) if *known != seen => {
                         elsewhere(format!("{entity} changed since the plan was made"))
                     }
@@ -350,16 +368,21 @@ mod tests {
 
     #[test]
     fn what_somebody_changed_since_is_not_as_it_was_left() {
-        let made = |ca: &str| {
+        let made = |ca: &str, others: &str| {
+            let written = |manager: &str, time: &str| json!({"manager": manager, "time": time});
             json!({"kind": "Secret", "data": {"ca": ca}, "metadata": {"name": "a", "uid": "1",
-                "resourceVersion": ca, "annotations": {MARK: "0123456789ab.1"}}})
+                "resourceVersion": ca, "annotations": {MARK: "0123456789ab.1"}, "managedFields":
+                [written(MANAGER, "2026-01-01T00:00:05Z"), written("kubectl-edit", others)]}})
         };
-        let left = decision(&made("bmV3"), &[]);
+        let (before, after) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:06Z");
+        let left = decision(&made("bmV3", before), &[]);
         let entity = EntityId::cluster_scoped("Secret", "a");
         let is = |now: &Value, left: Option<&str>| is_as_left(&entity, now, left).is_ok();
-        assert!(is(&made("bmV3"), Some(&left)));
-        assert!(!is(&made("bmV3ZXI="), Some(&left)), "the mark of the plan is still on it");
-        assert!(is(&made("bmV3ZXI="), None), "nobody wrote down what was left");
+        assert!(is(&made("bmV3", before), Some(&left)));
+        assert!(!is(&made("bmV3ZXI=", after), Some(&left)), "the mark of the plan is still on it");
+        // Nobody wrote down what was left.
+        assert!(is(&made("bmV3", before), None));
+        assert!(!is(&made("bmV3ZXI=", after), None));
     }
 
     #[test]

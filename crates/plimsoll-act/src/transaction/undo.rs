@@ -16,13 +16,13 @@ impl Transaction<'_> {
     pub fn roll_back(&mut self) -> Result<Ended, Unwritable> {
         let progress = Progress::of(self.log.entries());
         let mut left: Vec<String> = Vec::new();
-        let mut is_lost = false;
+        let (mut is_lost, mut is_held) = (false, false);
         for number in progress.to_undo() {
             let Some(step) = self.plan.steps.iter().find(|step| step.number == number) else {
                 continue;
             };
             // Last first: what an earlier step did may still be needed by what is not taken back.
-            if is_lost || (!left.is_empty() && step.undo == Undo::Delete) {
+            if is_lost || (is_held && step.undo == Undo::Delete) {
                 left.push(format!("step {number}: left until what came after it is taken back"));
                 continue;
             }
@@ -67,7 +67,7 @@ impl Transaction<'_> {
             match result {
                 Ok(says) => self.log.append(Event::Undid { step: number, says })?,
                 Err(trouble) => {
-                    is_lost = matches!(trouble, Trouble::Lost(_));
+                    (is_lost, is_held) = (matches!(trouble, Trouble::Lost(_)), true);
                     let why = trouble.to_string();
                     left.push(format!("step {number}: {why}"));
                     self.log.append(Event::CannotUndo { step: number, why })?;

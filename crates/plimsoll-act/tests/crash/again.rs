@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use plimsoll_act::{Consent, Ended, Look, Standing, Target, Transaction, World};
+use plimsoll_act::{Consent, Ended, Look, Standing, Target, Transaction, Trouble, World};
 use plimsoll_model::diagnosis::StateRef;
 use plimsoll_model::plan::{Action, Plan, Step, Target as Where};
 use plimsoll_model::session::{Entry, Event, Outcome};
@@ -353,4 +353,73 @@ fn what_this_session_did_before_the_kill_is_ended_by_it() {
     let world = Body { pretend: &pretend, plan: &after, gets_worse: false };
     usual(&after, &pretend, &world, &mut log).apply().unwrap();
     assert_eq!(pretend.things().objects[&pool()]["spec"]["paused"], json!(false), "{entries:#?}");
+}
+
+/// Somebody may have unpaused since what was paused then: it is paused again, or nothing more is done.
+#[test]
+fn what_was_not_needed_before_the_kill_may_be_needed_now() {
+    let so = |that: &str| json!({"on": "Node/worker-1", "that": that, "says": "it is so"});
+    let then = pausing(&[so("!self.controlPlane")]);
+    let now = pausing(&[so("self.controlPlane")]);
+    for (kill, pauses) in [((Some(2), None), true), ((None, Some(0)), false)] {
+        let (pretend, mut entries) = (pretend(), Vec::new());
+        live(&then, &pretend, &mut entries, kill, false, false);
+        assert!(entries.iter().any(|one| matches!(one.event, Event::Skipped { step: 1, .. })));
+        let ended = live(&now, &pretend, &mut entries, (None, None), false, false);
+        let paused = entries.iter().any(|one| matches!(one.event, Event::Did { step: 1, .. }));
+        assert_eq!(paused, pauses, "{ended:?}\n{entries:#?}");
+        let did = entries.iter().any(|one| matches!(one.event, Event::Did { step: 7, .. }));
+        assert_eq!(did, pauses, "{ended:?}\n{entries:#?}");
+    }
+}
+
+/// What an earlier step made may be needed by what a later one left.
+#[test]
+fn what_cannot_be_taken_back_holds_what_it_rests_on() {
+    let plan = plan();
+    let lost = || Trouble::Lost("no answer".into());
+    let stale = || Trouble::Stale("it was changed".into());
+    for (why, asked) in [(lost as fn() -> Trouble, vec![7, 6, 5]), (stale, vec![7, 6, 5, 4, 3, 1])]
+    {
+        let (pretend, mut entries) = (pretend(), Vec::new());
+        live(&plan, &pretend, &mut entries, (None, None), false, false);
+        let targets = Dying { stuck: Some((5, why)), ..Dying::after(&pretend, None) };
+        let mut log = DyingLog { entries: &mut entries, lives: None };
+        let world = Body { pretend: &pretend, plan: &plan, gets_worse: false };
+        let ended = usual(&plan, &targets, &world, &mut log).roll_back().unwrap();
+        assert!(matches!(ended, Ended::With(Outcome::PartlyRolledBack, _)), "{ended:?}");
+        assert_eq!(*targets.undone.borrow(), asked);
+        // When it can be, the rest goes as well.
+        let ended = live(&plan, &pretend, &mut entries, (None, None), true, false);
+        assert!(matches!(ended, Some(Ended::With(Outcome::RolledBack, _))), "{ended:?}");
+        same(&pretend);
+    }
+}
+
+/// A journal that lost its end does not say that nothing was done.
+#[test]
+fn what_looks_done_and_is_not_written_down_is_told() {
+    let plan = plan();
+    let (pretend, mut entries) = (pretend(), Vec::new());
+    live(&plan, &pretend, &mut entries, (None, None), false, false);
+    entries.truncate(1);
+    let ended = live(&plan, &pretend, &mut entries, (None, None), true, false);
+    let Some(Ended::With(Outcome::PartlyRolledBack, says)) = ended else { panic!("{ended:?}") };
+    assert!(says.contains("step 1: it looks done, and nobody wrote down by whom"), "{says}");
+}
+
+/// What was taken back before its first act begins anew, and what is new since is not its fault.
+#[test]
+fn what_was_never_begun_begins_anew() {
+    let plan = plan();
+    let (pretend, mut entries) = (pretend(), Vec::new());
+    live(&plan, &pretend, &mut entries, (Some(1), None), false, false);
+    live(&plan, &pretend, &mut entries, (None, None), true, false);
+    let ended = live(&plan, &pretend, &mut entries, (None, None), false, false);
+    assert!(matches!(ended, Some(Ended::With(Outcome::Fixed, _))), "{ended:?}");
+    let began = entries.iter().filter(|one| matches!(one.event, Event::Began { .. })).count();
+    assert_eq!(began, 2, "{entries:#?}");
+    let ended = live(&plan, &pretend, &mut entries, (None, None), true, false);
+    assert!(matches!(ended, Some(Ended::With(Outcome::RolledBack, _))), "{ended:?}");
+    same(&pretend);
 }

@@ -6,7 +6,7 @@ mod again;
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use plimsoll_act::{
@@ -45,16 +45,19 @@ impl Log for DyingLog<'_> {
     }
 }
 
-/// As `Pretend`, and dies before it acts, or cannot do one step.
+/// As `Pretend`, and dies before it acts, or cannot do one step, or not take it back.
 struct Dying<'a> {
     inner: &'a Pretend,
     acts: Cell<Option<usize>>,
     fails: Option<usize>,
+    stuck: Option<(usize, fn() -> Trouble)>,
+    undone: RefCell<Vec<usize>>,
 }
 
 impl<'a> Dying<'a> {
     fn after(inner: &'a Pretend, acts: Option<usize>) -> Self {
-        Self { inner, acts: Cell::new(acts), fails: None }
+        let (acts, undone) = (Cell::new(acts), RefCell::default());
+        Self { inner, acts, fails: None, stuck: None, undone }
     }
 }
 
@@ -84,7 +87,11 @@ impl Target for Dying<'_> {
         self.inner.act(step)
     }
     fn undo(&self, step: &Step, left: Option<&str>) -> Result<String, Trouble> {
-        self.inner.undo(step, left)
+        self.undone.borrow_mut().push(step.number);
+        match self.stuck.filter(|(number, _)| *number == step.number) {
+            Some((_, why)) => Err(why()),
+            None => self.inner.undo(step, left),
+        }
     }
 }
 
