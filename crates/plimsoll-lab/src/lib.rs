@@ -25,7 +25,7 @@ mod objects;
 
 pub use case::{Case, CaseError, CaseKind, parse_cases};
 pub use check::{check, trials};
-pub use edit::{Edit, EditError};
+pub use edit::{Edit, EditError, Verb};
 pub use expect::{Expect, Trial};
 pub use objects::object;
 pub use tree::{Tree, write_folder, write_tar_gz};

@@ -16,6 +16,8 @@ pub struct Health {
     pub nodes: BTreeMap<String, NodeSeen>,
     /// Namespaces with pods that are not well.
     pub namespaces: BTreeSet<String>,
+    /// Nodes on which pods do not start, however well they look.
+    pub starting: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +39,7 @@ impl Health {
         if !pod.well {
             self.red = true;
             self.namespaces.insert(pod.namespace.clone());
+            self.starting.extend(Some(&pod.node).filter(|_| pod.is_starting).cloned());
         }
     }
 

@@ -54,13 +54,17 @@ pub async fn read(
     futures::stream::iter(reads).buffer_unordered(NODES_AT_ONCE).collect::<()>().await;
 }
 
-/// Those that are watched; and if anything is red, those of the control plane and those that are not well.
+/// Those that are watched; and if anything is red, those of the control plane, those that are not well and those
+/// on which pods do not start.
 fn chosen<'h>(health: &'h Health, watched: &BTreeSet<String>) -> Vec<(&'h str, &'h NodeSeen)> {
-    let ails = |node: &NodeSeen| health.red && (node.control_plane || !node.well);
+    let is_starting = |name: &str| health.starting.contains(name);
+    let ails = |name: &str, node: &NodeSeen| {
+        health.red && (node.control_plane || !node.well || is_starting(name))
+    };
     let nodes = health.nodes.iter().map(|(name, node)| (name.as_str(), node));
     let mut nodes: Vec<_> =
-        nodes.filter(|(name, node)| watched.contains(*name) || ails(node)).collect();
-    nodes.sort_by_key(|(name, node)| (!watched.contains(*name), node.well));
+        nodes.filter(|(name, node)| watched.contains(*name) || ails(name, node)).collect();
+    nodes.sort_by_key(|(name, node)| (!watched.contains(*name), node.well, !is_starting(name)));
     nodes
 }
 
@@ -128,6 +132,9 @@ mod tests {
         assert_eq!(of(&health, &["worker-2", "gone"]), ["worker-2"]);
         health.red = true;
         assert_eq!(of(&health, &[]), ["worker-1", "master-0"]);
+        health.starting.insert("worker-2".into());
+        assert_eq!(of(&health, &[]), ["worker-1", "worker-2", "master-0"]);
+        health.starting.clear();
         assert_eq!(of(&health, &["worker-2"]), ["worker-2", "worker-1", "master-0"]);
     }
 }

@@ -30,6 +30,8 @@ pub struct PodSeen {
     /// One of many, on every node.
     pub of_daemon_set: bool,
     pub well: bool,
+    /// It has a node, and does not run there.
+    pub is_starting: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,10 +108,12 @@ impl PodSeen {
         let well = phase == "Succeeded"
             || (phase == "Running"
                 && main.all(|status| status["ready"] == true && restarts(status) == 0));
+        let node = text_at(pod, "/spec/nodeName");
         Some(Self {
             namespace,
             name: text_at(pod, "/metadata/name"),
-            node: text_at(pod, "/spec/nodeName"),
+            is_starting: phase == "Pending" && !node.is_empty(),
+            node,
             containers,
             of_daemon_set: owners.into_iter().flatten().any(|owner| owner["kind"] == "DaemonSet"),
             well,

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::Trial;
-use plimsoll_lab::{Case, CaseKind, Tree, parse_cases};
-use plimsoll_model::diagnosis::{Confidence, Status};
+use plimsoll_lab::{Case, CaseKind, Tree, Verb, parse_cases};
+use plimsoll_model::diagnosis::{Confidence, State, Status};
 use plimsoll_model::{Diagnosis, Snapshot};
 
 use crate::cluster::{Shared, diagnose_live, request, trial};
@@ -73,7 +73,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 
 fn differs(cluster: &crate::cluster::Cluster, case: &Case) -> Option<String> {
     // What a gather lacks is unknown; what an API lacks is not there.
-    if case.kind == CaseKind::Unknown {
+    if case.kind == CaseKind::Unknown || case.edits.iter().any(|edit| lacks_objects(&edit.verb)) {
         return None;
     }
     let tree: Tree = case.tree().unwrap().into_iter().filter(|(path, _)| is_told(path)).collect();
@@ -166,11 +166,20 @@ fn roots(diagnosis: &Diagnosis) -> BTreeSet<String> {
 }
 
 fn states(diagnosis: &Diagnosis) -> BTreeSet<String> {
-    let shown = |state: &plimsoll_model::diagnosis::State| {
-        format!("{} {} {:?}", state.id, state.entity, state.status)
-    };
+    let shown = |state: &State| format!("{} {} {:?}", state.id, state.entity, state.status);
     let known = diagnosis.states.iter().filter(|state| state.status != Status::Unknown);
-    known.map(shown).collect()
+    known.filter(|state| !is_over_in_journals(state)).map(shown).collect()
+}
+
+/// Journals of nodes that are well are not read: what is over there is not told.
+fn is_over_in_journals(state: &State) -> bool {
+    let of_journal = |path: &str| path.contains("host_service_logs/") || path.contains("/journal/");
+    state.status == Status::Recovered && state.evidence.iter().any(|proof| of_journal(&proof.path))
+}
+
+fn lacks_objects(verb: &Verb) -> bool {
+    let Verb::Remove { glob } = verb else { return false };
+    !["/pods/", "host_service_logs"].iter().any(|logs| glob.contains(logs))
 }
 
 fn verdict(diagnosis: &Diagnosis) -> BTreeSet<String> {
