@@ -39,7 +39,10 @@ impl Bmcs<'_> {
         let mut all = Vec::new();
         while let Some(reading) = readings.next().await {
             for (what, why) in lacking(&reading) {
-                self.gaps.add(what, why);
+                match has_its_system(&reading) {
+                    true => self.gaps.note(what, why),
+                    false => self.gaps.add(what, why),
+                }
             }
             if !is_judged(&reading, self.limits.1) {
                 continue;
@@ -79,6 +82,14 @@ pub fn patience((asked, deadline): (crate::Patience, Deadline)) -> Patience {
 pub fn is_judged(reading: &Reading, deadline: Deadline) -> bool {
     let is_silent = matches!(reading.reach.status, ReachStatus::TimedOut | ReachStatus::Lost);
     !(is_silent && deadline.left().is_zero())
+}
+
+/// What a machine has no part for, its BMC has no page for: only without the system that was asked for much lacks.
+fn has_its_system(reading: &Reading) -> bool {
+    let read = reading.system.as_ref().and_then(|system| system.path.as_deref());
+    let asked = reading.endpoint.as_ref().and_then(|endpoint| endpoint.system_path.as_deref());
+    let plain = |path: &str| path.trim_matches('/').to_string();
+    read.is_some_and(|read| asked.is_none_or(|asked| plain(asked) == plain(read)))
 }
 
 /// What lacks, and why: the whole BMC, or else parts of it, those with one reason together.

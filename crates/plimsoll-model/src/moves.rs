@@ -33,6 +33,9 @@ pub struct Moves {
     pub roots: Vec<RootMove>,
     /// Sorted by state.
     pub states: Vec<StateMove>,
+    /// Symptoms that had a cause, or were not there, and have none now. Sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unexplained: Vec<StateRef>,
 }
 
 /// A root cause that came, went or changed how sure it is.
@@ -65,6 +68,7 @@ pub struct Known {
     verdict: Verdict,
     roots: BTreeMap<StateRef, Confidence>,
     states: BTreeMap<StateRef, Status>,
+    unexplained: BTreeSet<StateRef>,
     /// What could not be read, of all that was asked for, whenever it was looked.
     never_read: Unread,
 }
@@ -81,6 +85,7 @@ impl Known {
             verdict: diagnosis.verdict,
             roots: roots.collect(),
             states: states.collect(),
+            unexplained: diagnosis.unexplained.iter().cloned().collect(),
             never_read: unread,
         }
     }
@@ -124,6 +129,7 @@ impl Known {
             states: moved(&self.states, &now.states)
                 .map(|(StateRef { id, entity }, before, now)| StateMove { id, entity, before, now })
                 .collect(),
+            unexplained: now.unexplained.difference(&self.unexplained).cloned().collect(),
         };
         *self = now;
         moves
@@ -137,10 +143,12 @@ impl Known {
         for (state, status) in before.states.iter().filter(|(state, _)| hidden.contains(*state)) {
             self.states.insert(state.clone(), *status);
         }
-        // With a root that may still be there, it is not better than it was.
-        let is_kept = before.roots.keys().any(|state| hidden.contains(state));
-        if is_kept && before.verdict != Verdict::NotProvable {
-            self.verdict = self.verdict.max(before.verdict);
+        // A root that may still be there: it may be the cause of anything, and nothing is better than it was.
+        if before.roots.keys().any(|state| hidden.contains(state)) {
+            self.unexplained.clone_from(&before.unexplained);
+            if before.verdict != Verdict::NotProvable {
+                self.verdict = self.verdict.max(before.verdict);
+            }
         }
     }
 
@@ -156,6 +164,7 @@ impl Known {
             seen_again: false,
             roots: Vec::new(),
             states: Vec::new(),
+            unexplained: Vec::new(),
         }
     }
 }
@@ -167,7 +176,8 @@ impl Moves {
     }
 
     pub fn is_none(&self) -> bool {
-        self.verdict.0 == self.verdict.1 && self.roots.is_empty() && self.states.is_empty()
+        let is_still = self.verdict.0 == self.verdict.1;
+        is_still && self.roots.is_empty() && self.states.is_empty() && self.unexplained.is_empty()
     }
 }
 
@@ -254,6 +264,18 @@ mod tests {
         assert_eq!(moves.unread, Vec::<String>::new());
         // It was read since, so it lacks now.
         assert_eq!(known.lost(&unread(&["logs"])), ["logs: no"]);
+    }
+
+    #[test]
+    fn a_symptom_that_lost_its_cause_is_told() {
+        let both = diagnosis("recoverable", &[("a", "confirmed"), ("b", "confirmed")]);
+        let mut one = diagnosis("recoverable", &[("a", "confirmed")]);
+        let symptom = StateRef { id: "c".into(), entity: EntityId::cluster_scoped("Node", "a") };
+        one.unexplained.push(symptom.clone());
+        let mut known = Known::new(&both, unread(&[]));
+        assert_eq!(known.clone().look(&one, unread(&[]), &hidden(&["b"])).unexplained, []);
+        assert_eq!(known.look(&one, unread(&[]), &hidden(&[])).unexplained, [symptom]);
+        assert!(known.look(&one, unread(&[]), &hidden(&[])).is_none(), "once");
     }
 
     #[test]

@@ -25,10 +25,12 @@ fn differs(step: &Step, now: &Step) -> Option<&'static str> {
     if matches!(step.action, Action::Hand { .. }) && matches!(now.action, Action::Hand { .. }) {
         return None;
     }
+    // Which requests wait, and what the rule says of each, is told beside the plan.
+    let is_told = matches!(step.action, Action::Approve { .. });
     let parts = [
         (step.action == now.action, "action"),
         (place(&step.target) == place(&now.target), "target"),
-        (step.diff == now.diff, "diff"),
+        (is_told || step.diff == now.diff, "diff"),
         (step.undo == now.undo, "way back"),
         (step.require == now.require, "conditions"),
         (step.unless == now.unless, "conditions"),

@@ -1,6 +1,6 @@
 //! What moved between two diagnoses, shortest first: the verdict, the roots, the states.
 
-use plimsoll_model::diagnosis::{Confidence, Status};
+use plimsoll_model::diagnosis::{Confidence, StateRef, Status};
 use plimsoll_model::moves::{Moves, RootMove, StateMove};
 
 use crate::text::page::{Page, STRONG};
@@ -47,6 +47,10 @@ pub fn moves_text(moves: &Moves, options: &TextOptions) -> String {
         };
         let at = format!("{} {}", safe::line(id), safe::line(&entity.to_string()));
         page.paragraph(2, &format!("{at}: {moved}"), 2);
+    }
+    for StateRef { id, entity } in moves.unexplained.iter().take(LISTED) {
+        let at = format!("{} {}", safe::line(id), safe::line(&entity.to_string()));
+        page.paragraph(2, &format!("{at}: has no cause that is known now"), 2);
     }
     for StateMove { id, entity, before, now } in moves.states.iter().take(LISTED) {
         let word = |status: &Option<Status>| status.map_or("not seen", status_word);

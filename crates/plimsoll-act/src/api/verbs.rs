@@ -112,7 +112,11 @@ pub(crate) fn trouble(refusal: Refusal, object: &Object) -> Trouble {
         None => Trouble::Lost(format!("{entity}: {why}")),
         Some(409) => Trouble::Stale(format!("{entity} was changed by somebody else: {why}")),
         Some(404) => Trouble::Stale(format!("{entity} is gone: {why}")),
-        Some(401 | 403) => Trouble::Refused(format!("no right to change {entity}: {why}")),
+        Some(401) => {
+            Trouble::Refused(format!("{entity}: the API does not know the credential: {why}"))
+        }
+        // To read or to change it: the server says which.
+        Some(403) => Trouble::Refused(format!("{entity}: no right: {why}")),
         Some(429 | 500..=599) => Trouble::Lost(format!("{entity}: {why}")),
         Some(_) => Trouble::Failed(format!("{entity}: {why}")),
     }

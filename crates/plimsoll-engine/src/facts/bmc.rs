@@ -82,14 +82,14 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
     let hosts = hosts_of_cluster(base);
     for ((source, path), bytes) in &snapshot.files {
         let Some(name) = in_folder(path) else { continue };
-        let mut gap = |why: String| {
-            let gap = Gap { status: GapStatus::Unreadable, what: path.clone(), why };
-            problems.push((*source, gap));
+        let bad = GapStatus::Unreadable;
+        let mut gap = |status: GapStatus, why: String| {
+            problems.push((*source, Gap { status, what: path.clone(), why }));
         };
         let json: Json = match serde_json::from_slice(bytes) {
             Ok(json) => json,
             Err(error) => {
-                gap(error.to_string());
+                gap(bad, error.to_string());
                 continue;
             }
         };
@@ -98,7 +98,7 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
         if name == DIFFERENCES {
             match file.json.is_array() {
                 true => differences.push((*source, file)),
-                false => gap("this is no list of differences between hosts".into()),
+                false => gap(bad, "this is no list of differences between hosts".into()),
             }
             continue;
         }
@@ -107,11 +107,12 @@ pub fn extract(snapshot: &Snapshot, base: &mut FactBase, problems: &mut Vec<(usi
                 let id = host_of(base, host);
                 match hosts.is_empty() || hosts.contains(&id) {
                     true => readings.push((id, *source, file)),
-                    false => gap(is_of_nobody(host, &hosts)),
+                    // It says nothing of this cluster, and so nothing of the cluster lacks.
+                    false => gap(GapStatus::NotCollected, is_of_nobody(host, &hosts)),
                 }
             }
-            (Some(SCHEMA), None) => gap("this reading of a BMC names no host".into()),
-            _ => gap(format!("this is no reading of a BMC ({SCHEMA})")),
+            (Some(SCHEMA), None) => gap(bad, "this reading of a BMC names no host".into()),
+            _ => gap(bad, format!("this is no reading of a BMC ({SCHEMA})")),
         }
     }
     let (readings, others): (Vec<_>, Vec<_>) = newest(snapshot, readings)

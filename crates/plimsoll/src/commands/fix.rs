@@ -155,7 +155,10 @@ fn no_plan(args: &Fix, diagnosis: &Diagnosis, why: &Unplanned) -> Result<Outcome
     let (text, outcome) = match why {
         Unplanned::Healthy => ("Nothing to fix: the cluster is healthy.".into(), Outcome::Fine),
         Unplanned::NoRoot => {
-            let text = format!("Nothing to plan for: {}.", diagnosis.reason);
+            let mut unread = diagnosis.sources.iter().filter(|source| !source.complete);
+            let gap = unread.find_map(|source| source.gaps.first());
+            let gap = gap.map(|gap| format!(" Not read: {gap}")).unwrap_or_default();
+            let text = format!("Nothing to plan for: {}.{gap}", diagnosis.reason);
             let hint = "'plimsoll diagnose' with the same sources says what could not be read, and \
                         what to look at next";
             note(&args.talk, &format!("hint: {hint}"));

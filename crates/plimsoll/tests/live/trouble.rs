@@ -149,7 +149,7 @@ fn half_the_rights(cluster: &mut Cluster) {
 }
 
 const PATIENCE: Patience =
-    Patience { request: Duration::from_secs(12), budget: Duration::from_secs(180), page: 1000 };
+    Patience { request: Duration::from_secs(24), budget: Duration::from_secs(180), page: 1000 };
 
 /// The account of a reading through a proxy with these faults.
 fn through(cluster: &Cluster, rule: impl Fn(&str) -> Fault + Send + Sync + 'static) -> Account {
@@ -221,10 +221,10 @@ fn failing(cluster: &mut Cluster) {
 fn slow(cluster: &mut Cluster) {
     cluster.load(&base());
     let account = through(cluster, |path| match path.contains("/events?") {
-        true => Fault::Slow(Duration::from_secs(18)),
+        true => Fault::Slow(Duration::from_secs(36)),
         false => Fault::None,
     });
-    assert_eq!(refused(&account), ["events: no answer within 12 s"]);
+    assert_eq!(refused(&account), ["events: no answer within 24 s"]);
 }
 
 fn cut(cluster: &mut Cluster) {
